@@ -1,0 +1,71 @@
+"""What carries whole messages to one server and back.
+
+The one rule: a transport knows bytes, framing and its own addresses, never what a message means; it hands each inbound
+message over with the stream it came on (rule R1), because that is what makes correlation exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from emceepee.errors import BackendFault
+from emceepee.protocol.messages import Message, RequestId
+
+Header: TypeAlias = tuple[str, str]
+
+
+@dataclass(slots=True, frozen=True)
+class Origin:
+    """Which stream a message arrived on: the POST of a request, its resumption, the standalone GET, or a single pipe."""
+
+    kind: Literal["post", "resume", "get", "pipe"]
+    request: RequestId | None = None
+
+
+PIPE = Origin("pipe")
+GET = Origin("get")
+
+
+class Inbox(Protocol):
+    """Who receives. Called from the event loop, returns at once, never raises."""
+
+    def message(self, message: Message, origin: Origin) -> None: ...
+
+    def rubbish(self, detail: str, origin: Origin) -> None:
+        """Something arrived that is no message; said once for each, the channel stays open."""
+        ...
+
+    def lost(self, fault: BackendFault) -> None:
+        """The whole channel is gone, once; nothing follows. Not called for a `close()` of ours."""
+        ...
+
+
+class HttpRefusal(BackendFault):
+    """An HTTP answer that is no JSON-RPC message: what the era probe and the session logic have to look at."""
+
+    reason = "backend_violation"
+
+    def __init__(self, server: str, status: int, detail: str, body: bytes = b"") -> None:
+        super().__init__(server, f"answered HTTP {status}{': ' + detail if detail else ''}")
+        self.status = status
+        self.body = body
+
+
+class Transport(Protocol):
+    async def start(self, inbox: Inbox) -> None:
+        """Open what must be open before the first message: spawn the child, open the old SSE stream; nothing for HTTP.
+        Raises `BackendUnavailable`."""
+        ...
+
+    async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
+        """Write one message whole. For a request over HTTP this returns when the request's own stream has ended or its
+        response has been handed over, whichever is first; over a pipe, when it is written. Raises `BackendFault`:
+        `BackendUnavailable` when nothing can have reached the server, `OutcomeUnknown` when it may have.
+        Cancelling it abandons the stream."""
+        ...
+
+    async def close(self) -> None:
+        """Idempotent, bounded, leaves nothing behind."""
+        ...

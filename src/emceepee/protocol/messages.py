@@ -1,0 +1,78 @@
+"""The four kinds of JSON-RPC message, envelopes decoded and payloads raw.
+
+The one rule: an id is compared by type and value, so 1 and "1" are two ids, and it goes back as it came.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from emceepee.vocabulary.raw_json import write
+
+RequestId: TypeAlias = int | str
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+
+class Request(msgspec.Struct, frozen=True):
+    id: RequestId
+    method: str
+    params: Raw | None = None
+
+
+class Notification(msgspec.Struct, frozen=True):
+    method: str
+    params: Raw | None = None
+
+
+class Result(msgspec.Struct, frozen=True):
+    id: RequestId
+    result: Raw
+
+
+class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    code: int
+    message: str
+    data: Raw | None = None
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """An error response. The id is None when the peer could not read ours."""
+
+    id: RequestId | None
+    error: ErrorObject
+
+
+Message: TypeAlias = Request | Notification | Result | Failure
+
+
+def write_id(request_id: RequestId | None) -> bytes:
+    return write(request_id)
+
+
+def write_request(request_id: RequestId, method: str, params: bytes | Raw | None) -> bytes:
+    head = b'{"jsonrpc":"2.0","id":' + write(request_id) + b',"method":' + write(method)
+    return head + b"}" if params is None else head + b',"params":' + bytes(params) + b"}"
+
+
+def write_notification(method: str, params: bytes | Raw | None) -> bytes:
+    head = b'{"jsonrpc":"2.0","method":' + write(method)
+    return head + b"}" if params is None else head + b',"params":' + bytes(params) + b"}"
+
+
+def write_result(request_id: RequestId, result: bytes | Raw) -> bytes:
+    return b"".join((b'{"jsonrpc":"2.0","id":', write(request_id), b',"result":', result, b"}"))
+
+
+def write_failure(request_id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
+    error: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return b'{"jsonrpc":"2.0","id":' + write(request_id) + b',"error":' + write(error) + b"}"

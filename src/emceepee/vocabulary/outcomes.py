@@ -1,0 +1,47 @@
+"""How a call ends, as the backend meant it; the eras decide how that is written.
+
+The one rule: an outcome says what happened, not what to send. Faults that are nobody's answer are exceptions (`errors`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from msgspec import Raw
+
+from emceepee.vocabulary.raw_json import Payload
+
+
+@dataclass(slots=True, frozen=True)
+class CacheHints:
+    """For how long, and for whom, a result may be reused; absent where the backend gave none."""
+
+    ttl_ms: int
+    scope: Literal["public", "private"]
+
+
+@dataclass(slots=True)
+class Done:
+    """A result. `payload` has none of the keys that an era adds to results; a tool's own `isError` is a result too.
+
+    `wrapped` is set by the relay for a tool whose declared output is not an object: a client of an older revision must
+    see such output under `result`, and the result alone does not tell.
+    """
+
+    payload: Payload
+    hints: CacheHints | None = None
+    wrapped: bool = False
+
+
+@dataclass(slots=True)
+class Failed:
+    """An error the backend answered, with its own code. `resource_not_found` has a different code in each era."""
+
+    code: int
+    message: str
+    data: Raw | None = None
+    kind: Literal["other", "resource_not_found"] = "other"
+
+
+Outcome: TypeAlias = Done | Failed
