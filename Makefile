@@ -1,0 +1,76 @@
+# Everything one does in this checkout. `make help` lists it. Needs Python 3.11 or newer, make and git.
+# The virtual environment .venv is made on first use and follows the lock files.
+
+PY := .venv/bin/python
+# --no-deps: the lock names everything, and nothing that it does not name gets in.
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-deps
+UV_VERSION := 0.13.8
+SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv run test check fmt acceptance conformance interop bench lock clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+# --- the virtual environment: each stamp is newer than what it was made from
+
+.venv/made: tools/make_venv.sh
+	sh tools/make_venv.sh .venv
+	@touch $@
+
+.venv/product: .venv/made requirements.lock pyproject.toml
+	$(INSTALL) --require-hashes -r requirements.lock
+	$(INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev: .venv/product requirements-dev.lock
+	$(INSTALL) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+.venv/interop: .venv/dev requirements-interop.lock
+	$(INSTALL) --require-hashes -r requirements-interop.lock
+	@touch $@
+
+venv: .venv/dev  ## make .venv with all that tests and checks need
+
+# --- use
+
+run: .venv/product  ## serve over HTTP; more options: make run ARGS="--port 9000"
+	.venv/bin/emceepee serve $(ARGS)
+
+test: .venv/dev  ## the whole suite; a part of it: make test ARGS="tests/framing -k overlong"
+	$(PY) -m pytest $(ARGS)
+
+check: .venv/dev  ## format, lint, types, import table, file pairs
+	$(PY) -m ruff format --check $(SOURCES)
+	$(PY) -m ruff check $(SOURCES)
+	$(PY) -m mypy
+	$(PY) -m pytest -q tests/test_imports.py tests/test_file_pairs.py tests/test_docs.py
+
+fmt: .venv/dev  ## format, and mend what the linter can mend
+	$(PY) -m ruff format $(SOURCES)
+	$(PY) -m ruff check --fix $(SOURCES)
+
+acceptance: .venv/dev  ## ids no test shows; some families only: make acceptance FAMILY="C-DISP EB-A"
+	@$(PY) -m tools.acceptance $(FAMILY) $(ARGS)
+
+conformance: .venv/interop  ## the official suite, direct and through the gateway
+	$(PY) -m tests.conformance $(ARGS)
+
+interop: .venv/interop  ## other people's clients and servers
+	$(PY) -m pytest tests/interop $(ARGS)
+
+bench: .venv/interop  ## calls/s, latency, CPU and memory, side by side
+	$(PY) -m bench $(ARGS)
+
+# --- the house itself
+
+lock: .venv/made  ## write the lock files anew, each package at its newest
+	$(PY) -m venv .cache/lock
+	.cache/lock/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	sh tools/lock.sh .cache/lock/bin/uv
+
+clean:  ## remove .venv and every cache
+	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Writes the three lock files from pyproject.toml: product, dev (holds product), interop (holds dev).
+#
+#   tools/lock.sh UV
+#
+# It installs nothing. Its one rule: the files name versions and hashes for every platform and never where to get
+# them, so that each machine uses the index it is configured for.
+set -eu
+uv=$1
+lock() {
+    group=$1 file=$2
+    shift 2
+    rm -f "$file"
+    "$uv" pip compile --quiet pyproject.toml --group "$group" --output-file "$file" "$@" \
+        --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
+}
+lock build requirements.lock
+lock dev requirements-dev.lock --constraint requirements.lock
+lock interop requirements-interop.lock --constraint requirements-dev.lock
