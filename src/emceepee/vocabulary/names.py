@@ -5,6 +5,7 @@ The one rule: a name is compared, never interpreted, outside this file.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Literal, TypeAlias
 
@@ -42,3 +43,8 @@ def server_name_problem(name: str) -> str | None:
 def at_least(level: LogLevel, minimum: LogLevel) -> bool:
     """Whether a line of this level passes a filter of that minimum."""
     return LOG_LEVELS.index(level) >= LOG_LEVELS.index(minimum)
+
+
+def scope_label(scope: Scope) -> str:
+    """What may be shown and logged of a scope: a session's id is a bearer secret, so only a short digest of it."""
+    return LOCAL if scope == LOCAL else hashlib.sha256(scope.encode()).hexdigest()[:8]
