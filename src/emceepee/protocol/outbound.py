@@ -1,0 +1,141 @@
+"""What we asked the other side: ids, the pending table, deadlines.
+
+Not the writing (a driver does it), and not what an answer means. An entry is in the table from before the first byte is
+written until exactly one thing ends it: an answer, giving up, a failed write, its deadline, or the end of everything.
+
+The one rule: whoever takes an ask out of the table has ended it; nobody else may.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any
+
+from emceepee.protocol.faults import LocalMisuse, PeerClosed
+from emceepee.protocol.messages import RequestId
+
+_SPARE = 64
+"""How many ended asks the deadline heap may hold beyond twice the pending ones before it is rebuilt: enough that a quiet
+peer never rebuilds, few enough to cost nothing."""
+
+
+class Asked:
+    """One request of ours. `waiter` is the driver's own; everything else is read only for others."""
+
+    __slots__ = ("deadline", "ended", "id", "method", "sent", "waiter")
+
+    def __init__(self, request_id: str, method: str, deadline: float | None) -> None:
+        self.id = request_id
+        self.method = method
+        self.deadline = deadline
+        self.sent = False
+        self.ended = False
+        self.waiter: Any = None
+
+    def __repr__(self) -> str:
+        state = "ended" if self.ended else "sent" if self.sent else "open"
+        return f"Asked({self.id!r}, {self.method!r}, {state})"
+
+
+@dataclass(slots=True, frozen=True)
+class RemoteCancelled:
+    """They cancelled what we had asked of them."""
+
+    reason: str
+
+
+@dataclass(slots=True, frozen=True)
+class Lost:
+    """The conversation ended first."""
+
+    reason: str
+
+
+@dataclass(slots=True, frozen=True)
+class TimedOut:
+    """Its deadline passed first."""
+
+
+class Outbound:
+    """The pending table. An ask leaves it once, by `take`, `expire` or `close`."""
+
+    def __init__(self, prefix: str) -> None:
+        if not prefix:
+            raise LocalMisuse("A peer needs a prefix for its ids: without one they meet the other side's")
+        self._prefix = prefix
+        self._count = 0
+        self._pending: dict[RequestId, Asked] = {}
+        self._deadlines: list[tuple[float, int, Asked]] = []
+        self.closed: str | None = None
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def open(self, method: str, deadline: float | None) -> Asked:
+        """A new entry under an id never used before in this conversation. Raises `PeerClosed`."""
+        if self.closed is not None:
+            raise PeerClosed(self.closed)
+        self._count += 1
+        asked = Asked(f"{self._prefix}{self._count}", method, deadline)
+        if asked.id in self._pending:
+            raise LocalMisuse(f"The id {asked.id!r} is already waiting for its answer")
+        self._pending[asked.id] = asked
+        if deadline is not None:
+            self._watch(deadline, asked)
+        return asked
+
+    def find(self, request_id: RequestId | None) -> Asked | None:
+        """The ask still waiting under this very id."""
+        return self._pending.get(request_id) if type(request_id) is str else None
+
+    def take(self, request_id: RequestId | None) -> Asked | None:
+        """End the ask waiting under this very id."""
+        asked = self._pending.pop(request_id, None) if type(request_id) is str else None
+        if asked is not None:
+            asked.ended = True
+        return asked
+
+    def end(self, asked: Asked) -> bool:
+        """End this one; False when something else had."""
+        if asked.ended:
+            return False
+        if self._pending.get(asked.id) is not asked:
+            raise LocalMisuse(f"{asked!r} was not asked here")
+        self.take(asked.id)
+        return True
+
+    def next_deadline(self) -> float | None:
+        """The earliest deadline of a waiting ask."""
+        deadlines = self._deadlines
+        while deadlines and deadlines[0][2].ended:
+            heapq.heappop(deadlines)
+        return deadlines[0][0] if deadlines else None
+
+    def expire(self, now: float) -> list[Asked]:
+        """End every ask whose deadline has come, earliest first."""
+        due: list[Asked] = []
+        while (first := self.next_deadline()) is not None and first <= now:
+            asked = heapq.heappop(self._deadlines)[2]
+            self.take(asked.id)
+            due.append(asked)
+        return due
+
+    def close(self, reason: str) -> list[Asked]:
+        """End them all, in the order in which they were asked; nothing can be asked after. The second time: none."""
+        if self.closed is not None:
+            return []
+        self.closed = reason
+        left = list(self._pending.values())
+        self._pending.clear()
+        self._deadlines.clear()
+        for asked in left:
+            asked.ended = True
+        return left
+
+    def _watch(self, deadline: float, asked: Asked) -> None:
+        """Ended asks stay in the heap until they surface; rebuild it before they outnumber the living."""
+        if len(self._deadlines) > 2 * len(self._pending) + _SPARE:
+            self._deadlines = [entry for entry in self._deadlines if not entry[2].ended]
+            heapq.heapify(self._deadlines)
+        heapq.heappush(self._deadlines, (deadline, self._count, asked))
