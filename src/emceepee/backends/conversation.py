@@ -1,0 +1,251 @@
+"""One peer over one transport: what we ask of a server, and what it tells us, without a word of either era.
+
+The one rule: whatever ends a question, ends it here exactly once, and the caller learns which of the endings it was. The
+reading path (`message`, `rubbish`, `lost`) never waits; what takes time is handed to the scope.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from msgspec import Raw
+
+from emceepee.backends.transport import Header, Origin, Transport
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, BackendViolation, OutcomeUnknown
+from emceepee.protocol.events import CancelledByPeer, Ended, Event, Lost, Owed, ProgressFor, RemoteCancelled, TimedOut, Told
+from emceepee.protocol.messages import METHOD_NOT_FOUND, Failure, Message, Result, write_notification, write_request
+from emceepee.protocol.outbound import Asked
+from emceepee.protocol.peer import Peer
+from emceepee.runtime.clock import Clock, Timer
+from emceepee.runtime.spawn import TaskScope, bounded
+
+_log = logging.getLogger("emceepee.backends")
+
+LAST_WRITE_SECONDS = 5.0
+"""A courtesy message (a cancellation, a farewell) may take this long; a wedged server must not hold a shutdown."""
+
+
+class Hearing(Protocol):
+    """What a question wants to hear while it waits. `takes_logs` is False for what waits but is no call."""
+
+    takes_logs: bool
+
+    def progress(self, params: Raw) -> None: ...
+
+    def told(self, method: str, params: Raw | None) -> None: ...
+
+
+class Unasked(Protocol):
+    """What the owner of the conversation wants to hear at any time."""
+
+    def told(self, method: str, params: Raw | None, origin: Origin) -> None: ...
+
+    def lost(self, fault: BackendFault) -> None: ...
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """The driver's side of one question: who waits, and where it can be woken."""
+
+    task: asyncio.Task[object]
+    hearing: Hearing | None
+    future: asyncio.Future[None] | None = None
+    interrupted: bool = False
+
+
+class Conversation:
+    """Implements `transport.Inbox`. Ask, tell, close; everything else arrives by callback."""
+
+    def __init__(self, server: str, transport: Transport, unasked: Unasked, clock: Clock, cancel_by_notice: bool) -> None:
+        self.server = server
+        self.transport = transport
+        self.peer = Peer("g")
+        self._unasked = unasked
+        self._clock = clock
+        # Over modern HTTP closing the stream is the cancellation; everywhere else a notice is.
+        self.cancel_by_notice = cancel_by_notice
+        self._tasks = TaskScope(f"conversation:{server}")
+        self._waiting: dict[str, _Waiting] = {}
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
+        self._fault: BackendFault | None = None
+        self._closed = False
+        self.last_heard = clock.now()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    async def start(self) -> None:
+        await self.transport.start(self)
+
+    # -- asking
+
+    async def ask(
+        self,
+        method: str,
+        write_params: Callable[[str], bytes | Raw | None],
+        timeout: float,
+        *,
+        hearing: Hearing | None = None,
+        headers: Sequence[Header] = (),
+    ) -> Result | Failure:
+        """Ask and wait for the answer. Cancelling the caller cancels the question at the server. Raises `BackendFault`."""
+        if self._fault is not None or self._closed:
+            raise self._fault or BackendUnavailable(self.server, "the connection is closed")
+        asked = self.peer.open(method, self._clock.now() + timeout)
+        task = asyncio.current_task()
+        assert task is not None, "questions are asked from tasks"
+        waiting = self._waiting[asked.id] = _Waiting(task, hearing)
+        try:
+            self._arm(asked.deadline)
+            message = write_request(asked.id, method, write_params(asked.id))
+            self.peer.sent(asked)
+            await self.transport.send(message, asked.id, headers)
+            if asked.ended is None:
+                waiting.future = asyncio.get_running_loop().create_future()
+                await waiting.future
+        except asyncio.CancelledError:
+            if waiting.interrupted:
+                task.uncancel()
+                return self._ending(asked, timeout)
+            self._abandon(asked, "the caller cancelled the request")
+            raise
+        except BackendFault:
+            self.peer.failed_to_send(asked)
+            if asked.ended is None or not isinstance(asked.ended, Result | Failure):
+                raise
+        finally:
+            del self._waiting[asked.id]
+        return self._ending(asked, timeout)
+
+    def _ending(self, asked: Asked, timeout: float) -> Result | Failure:
+        ended = asked.ended
+        match ended:
+            case Result() | Failure():
+                return ended
+            case TimedOut():
+                raise BackendTimeout(self.server, f"no answer to {asked.method} within {timeout:g} s")
+            case RemoteCancelled():
+                raise BackendViolation(self.server, f"it cancelled our {asked.method} request")
+            case Lost():
+                raise OutcomeUnknown(self.server, f"the connection was lost before the answer to {asked.method}")
+        raise OutcomeUnknown(self.server, f"the stream ended without an answer to {asked.method}")
+
+    def _abandon(self, asked: Asked, reason: str) -> None:
+        notice = self.peer.abandon(asked, reason)
+        if notice is not None and self.cancel_by_notice:
+            self._courtesy(notice)
+
+    def _courtesy(self, message: bytes) -> None:
+        if not self._closed:
+            self._tasks.spawn(bounded(self.transport.send(message), LAST_WRITE_SECONDS), "courtesy")
+
+    async def tell(self, method: str, params: bytes | Raw | None = None, headers: Sequence[Header] = ()) -> None:
+        await self.transport.send(write_notification(method, params), None, headers)
+
+    # -- deadlines: one timer for all questions, armed at the earliest
+
+    def _arm(self, deadline: float | None) -> None:
+        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._clock.after(max(0.0, deadline - self._clock.now()), self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        for asked, notice in self.peer.expire(self._clock.now()):
+            self._wake(asked)
+            if self.cancel_by_notice:
+                self._courtesy(notice)
+        self._arm(self.peer.next_deadline())
+
+    # -- the reading path
+
+    def message(self, message: Message, origin: Origin) -> None:
+        self.last_heard = self._clock.now()
+        for event in self.peer.receive(message, origin):
+            self._happened(event)
+
+    def _happened(self, event: Event) -> None:
+        match event:
+            case Ended(asked=asked):
+                self._wake(asked)
+            case ProgressFor(asked=asked, params=params):
+                waiting = self._waiting.get(asked.id)
+                if waiting is not None and waiting.hearing is not None:
+                    waiting.hearing.progress(params)
+            case Told(method=method, params=params, origin=origin):
+                self._told(method, params, origin)
+            case Owed():
+                self._owe(event)
+            case CancelledByPeer():
+                pass
+            case _:
+                _log.debug("stray_message", extra={"data": {"server": self.server, "detail": event.detail}})
+
+    def _told(self, method: str, params: Raw | None, origin: object) -> None:
+        assert isinstance(origin, Origin)
+        waiting = self._waiting.get(str(origin.request)) if origin.request is not None else None
+        if waiting is not None and waiting.hearing is not None:
+            waiting.hearing.told(method, params)
+        else:
+            self._unasked.told(method, params, origin)
+
+    def _owe(self, event: Owed) -> None:
+        # We declare no capability to ask us anything, so only a ping deserves more than a refusal.
+        owed = event.owed
+        if owed.method == "ping":
+            answer = self.peer.answer(owed, b"{}")
+        else:
+            answer = self.peer.refuse(owed, METHOD_NOT_FOUND, f"{owed.method} was not declared by this client")
+        if answer is not None:
+            self._courtesy(answer)
+
+    def _wake(self, asked: Asked) -> None:
+        waiting = self._waiting.get(asked.id)
+        if waiting is None:
+            return
+        if waiting.future is not None:
+            if not waiting.future.done():
+                waiting.future.set_result(None)
+        elif not isinstance(asked.ended, Result | Failure) and not waiting.interrupted:
+            # It is still inside `transport.send`, which ends by itself only for an answer.
+            waiting.interrupted = True
+            waiting.task.cancel()
+
+    def only_listener(self) -> Hearing | None:
+        """The one question in flight that hears anything, for what a single pipe brings without saying for whom."""
+        hearings = [w.hearing for w in self._waiting.values() if w.hearing is not None and w.hearing.takes_logs]
+        return hearings[0] if len(hearings) == 1 else None
+
+    def rubbish(self, detail: str, origin: Origin) -> None:
+        _log.warning("backend_sent_rubbish", extra={"data": {"server": self.server, "detail": detail[:200]}})
+
+    def lost(self, fault: BackendFault) -> None:
+        if self._fault is not None or self._closed:
+            return
+        self._fault = fault
+        self._end_all(str(fault))
+        self._unasked.lost(fault)
+
+    def _end_all(self, reason: str) -> None:
+        for ended in self.peer.close(reason):
+            self._wake(ended.asked)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def close(self) -> None:
+        """Everything still pending ends as lost; the transport is closed. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self._end_all("the connection was closed")
+        await self._tasks.close(grace=1.0)
+        await self.transport.close()

@@ -1,0 +1,221 @@
+"""A live session with a server of the handshake era, over whichever transport.
+
+The one rule: everything here is per session: capabilities, log level and subscriptions were agreed at `initialize` and die
+with it. A session that the server no longer knows (404) is made again before anything is sent twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec import Raw
+
+from emceepee.backends.connection import Connection, OnNotice
+from emceepee.backends.conversation import Conversation
+from emceepee.backends.hearing import CallHearing
+from emceepee.backends.streamable_http import HttpTransport
+from emceepee.backends.transport import GET, PIPE, HttpRefusal, Origin
+from emceepee.eras.legacy import towards_backend as wire
+from emceepee.errors import BackendFault, BackendViolation
+from emceepee.protocol.messages import Failure, Result
+from emceepee.runtime.clock import Clock
+from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
+from emceepee.vocabulary.notices import Interest, LogLine, Notice, ResourceUpdated
+from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.raw_json import write
+
+HANDSHAKE_SECONDS = 30.0
+SMALL_REQUEST_SECONDS = 10.0
+"""For what we ask on our own account: a level, a subscription."""
+
+
+class LegacyLink:
+    """Implements `connection.Link`."""
+
+    def __init__(
+        self,
+        server: ServerName,
+        conversation: Conversation,
+        client_info: Raw,
+        on_lost: Callable[[LegacyLink, BackendFault], None],
+    ) -> None:
+        self._server = server
+        self._conversation = conversation
+        transport = conversation.transport
+        self._http = transport if isinstance(transport, HttpTransport) else None
+        self._client_info = client_info
+        self._on_lost = on_lost
+        self._about = About()
+        self._wants: dict[Connection, Interest] = {}
+        self._level: LogLevel | None = None
+        self._renewing = asyncio.Lock()
+        self._sessions = 0
+        self._alive = True
+
+    @property
+    def about(self) -> About:
+        return self._about
+
+    @property
+    def alive(self) -> bool:
+        return self._alive
+
+    # -- the handshake
+
+    async def open(self, timeout: float = HANDSHAKE_SECONDS) -> None:
+        """Raises `BackendFault`, or `Refused` when the server answered `initialize` with an error."""
+        params = wire.write_hello(self._client_info)
+        answer = await self._conversation.ask("initialize", lambda _: params, timeout)
+        if isinstance(answer, Failure):
+            raise Refused(self._server, answer)
+        try:
+            self._about = wire.read_welcome(answer.result)
+        except ValueError as error:
+            raise BackendViolation(self._server, f"its answer to initialize is no welcome: {error}") from None
+        if self._http is not None:
+            self._http.protocol_version = self._about.revision
+        await self._conversation.tell("notifications/initialized")
+        self._sessions += 1
+        if self._http is not None:
+            # Some servers put what belongs to a call here; without a reader it would be dropped in silence.
+            self._http.open_get_stream()
+
+    async def _renew(self, seen: int) -> None:
+        """Open a new session, once for all who found the old one gone."""
+        async with self._renewing:
+            if self._sessions != seen:
+                return
+            if self._http is not None:
+                self._http.forget_session()
+            self._level = None
+            await self.open()
+            wants, self._wants = self._wants, {}
+            for who, interest in wants.items():
+                await self.want(who, interest)
+
+    # -- requests
+
+    async def request(
+        self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None
+    ) -> Outcome:
+        if call.log_level is not None:
+            await self._at_least(call.log_level)
+        seen = self._sessions
+        try:
+            return await self._once(call, on_notice, timeout)
+        except HttpRefusal as refusal:
+            # 404 says that the session is gone, so the request was not executed and may be sent again.
+            if refusal.status != 404 or self._http is None or self._http.session_id is None:
+                raise
+        await self._renew(seen)
+        return await self._once(call, on_notice, timeout)
+
+    async def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Outcome:
+        revision = self._about.revision
+        wants_token = call.wants_progress and on_notice is not None
+        answer = await self._conversation.ask(
+            call.method,
+            lambda token: wire.write_call(call, token if wants_token else None, revision),
+            timeout,
+            hearing=None
+            if on_notice is None
+            else CallHearing(on_notice, self._changed, wire.read_notice, wire.read_progress),
+        )
+        if isinstance(answer, Result):
+            return wire.read_done(call.method, answer.result, revision)
+        return wire.read_failed(call.method, answer.error)
+
+    async def _small(self, method: str, params: dict[str, object]) -> Result | Failure:
+        raw = write(params)
+        return await self._conversation.ask(method, lambda _: raw, SMALL_REQUEST_SECONDS)
+
+    # -- log level: of a shared session the most verbose that anybody asked for, never lowered for one call
+
+    async def _at_least(self, level: LogLevel) -> None:
+        if self._level is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(self._level):
+            await self._set_level(level)
+
+    async def _set_level(self, level: LogLevel) -> None:
+        if self._about.offers("logging") and level != self._level:
+            self._level = level
+            await self._small("logging/setLevel", {"level": level})
+
+    async def set_log_level(self, who: Connection, level: LogLevel) -> None:
+        if len(self._wants) > 1:
+            await self._at_least(level)
+        else:
+            await self._set_level(level)
+
+    # -- what comes unasked
+
+    async def want(self, who: Connection, interest: Interest) -> Interest:
+        before = self._subscribed()
+        self._wants[who] = interest
+        after = self._subscribed()
+        refused = set()
+        if self._about.offers("resources"):
+            for uri in sorted(after - before):
+                answer = await self._small("resources/subscribe", {"uri": uri})
+                if isinstance(answer, Failure):
+                    refused.add(uri)
+            for uri in sorted(before - after):
+                await self._small("resources/unsubscribe", {"uri": uri})
+        else:
+            refused = set(interest.uris)
+        honoured = Interest(
+            frozenset(kind for kind in interest.lists if self._about.offers(kind)), interest.uris - refused
+        )
+        self._wants[who] = honoured
+        return honoured
+
+    def _subscribed(self) -> set[str]:
+        return set().union(*(interest.uris for interest in self._wants.values()))
+
+    def told(self, method: str, params: Raw | None, origin: Origin) -> None:
+        notice = wire.read_notice(method, params)
+        if notice is None:
+            return
+        if isinstance(notice, LogLine) and origin in (PIPE, GET):
+            hearing = self._conversation.only_listener()
+            if hearing is not None and origin == PIPE:
+                hearing.told(method, params)
+                return
+        self._changed(notice)
+
+    def _changed(self, notice: Notice) -> None:
+        for who, interest in list(self._wants.items()):
+            if not isinstance(notice, ResourceUpdated) or _covers(interest.uris, notice.uri):
+                who.told(notice)
+
+    # -- the end
+
+    def lost(self, fault: BackendFault) -> None:
+        self._alive = False
+        self._on_lost(self, fault)
+
+    async def leave(self, who: Connection) -> bool:
+        self._wants.pop(who, None)
+        if self._wants:
+            return False
+        await self.close()
+        return True
+
+    async def close(self) -> None:
+        self._alive = False
+        await self._conversation.close()
+
+
+class Refused(BackendViolation):
+    """The server answered `initialize` with an error; the probe looks at its code."""
+
+    def __init__(self, server: ServerName, answer: Failure) -> None:
+        super().__init__(server, f"it refused initialize: {answer.error.message} ({answer.error.code})")
+        self.answer = answer
+
+
+def _covers(uris: frozenset[str], uri: str) -> bool:
+    """A server may name a sub-resource of what was subscribed."""
+    return uri in uris or any(uri.startswith(wished.rstrip("/") + "/") for wished in uris)

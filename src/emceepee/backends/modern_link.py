@@ -1,0 +1,301 @@
+"""Everything we say to a server of the stateless era: self-contained requests, and one listen stream for all scopes.
+
+The one rule: no request leans on an earlier one. What a scope wished (a log level, notices) is kept by its handle and
+stamped on, or widened into, what goes out; so one link serves every scope.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from msgspec import Raw
+
+from emceepee.backends.connection import Connection, OnNotice, tell_all
+from emceepee.backends.conversation import Conversation
+from emceepee.backends.hearing import CallHearing
+from emceepee.backends.transport import Header, Origin
+from emceepee.eras.modern import towards_backend as wire
+from emceepee.eras.modern.headers import HeaderMap
+from emceepee.errors import BackendFault, BackendViolation
+from emceepee.protocol.messages import Failure, Result
+from emceepee.runtime.backoff import Backoff
+from emceepee.runtime.clock import Clock
+from emceepee.runtime.spawn import TaskScope
+from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.calls import Call, Caller
+from emceepee.vocabulary.names import LogLevel, ServerName
+from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, LogLine, Notice, ResourceUpdated
+from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_items, read_text
+
+_log = logging.getLogger("emceepee.backends")
+
+HEADER_MISMATCH = -32020
+LISTEN_FOREVER = 10 * 365 * 86400.0
+"""A listen stream has no deadline of its own; it ends with its connection or with us."""
+RELIST_SECONDS = 30.0
+
+
+class ModernLink:
+    """Implements `connection.Link`."""
+
+    def __init__(
+        self,
+        server: ServerName,
+        conversation: Conversation,
+        about: About,
+        client_info: Raw,
+        clock: Clock,
+        on_lost: Callable[[ModernLink, BackendFault], None],
+        over_http: bool,
+    ) -> None:
+        self._server = server
+        self._conversation = conversation
+        self._about = about
+        self._client_info = client_info
+        self._clock = clock
+        self._on_lost = on_lost
+        self._over_http = over_http
+        self._header_maps: dict[str, HeaderMap] = {}
+        self._tools_seen = False
+        self._wants: dict[Connection, Interest] = {}
+        self._tasks = TaskScope(f"link:{server}")
+        self._listening: asyncio.Task[None] | None = None
+        self._listened: Interest = NOTHING
+        self._listen_hearing: _ListenHearing | None = None
+        self._alive = True
+
+    @property
+    def about(self) -> About:
+        return self._about
+
+    @property
+    def alive(self) -> bool:
+        return self._alive
+
+    # -- requests
+
+    async def request(
+        self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None
+    ) -> Outcome:
+        if call.log_level is None and level is not None:
+            call.log_level = level
+        if self._over_http and call.method == "tools/call" and not self._tools_seen:
+            await self._learn_tools(call.caller)
+        answer = await self._once(call, on_notice, timeout)
+        if isinstance(answer, Failure) and answer.error.code == HEADER_MISMATCH and call.method == "tools/call":
+            # Its schema changed under us: what we mirror into headers is made from the list, so read it again.
+            await self._learn_tools(call.caller)
+            answer = await self._once(call, on_notice, timeout)
+        if isinstance(answer, Failure):
+            return wire.read_failed(call.method, answer.error)
+        done = self._read(call.method, answer.result)
+        if call.method == "tools/list":
+            self._learn(done)
+        return done
+
+    async def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Result | Failure:
+        revision = self._about.revision
+        headers: list[Header] = []
+        if self._over_http:
+            headers = wire.headers(call.method, call.params, revision, self._header_map(call))
+        wants_token = call.wants_progress and on_notice is not None
+        return await self._conversation.ask(
+            call.method,
+            lambda token: wire.write_call(call, token if wants_token else None, revision, self._client_info),
+            timeout,
+            hearing=None
+            if on_notice is None
+            else CallHearing(on_notice, self._changed, wire.read_notice, wire.read_progress),
+            headers=headers,
+        )
+
+    def _read(self, method: str, result: Raw) -> Done:
+        try:
+            return wire.read_done(method, result)
+        except ValueError as error:
+            raise BackendViolation(self._server, f"its answer to {method} cannot be taken: {error}") from None
+
+    # -- tool headers
+
+    def _header_map(self, call: Call) -> HeaderMap | None:
+        if not self._header_maps or call.method != "tools/call":
+            return None
+        return self._header_maps.get(read_text(call.params.get("name")) or "")
+
+    async def _learn_tools(self, caller: Caller) -> None:
+        self._tools_seen = True
+        if not self._about.offers("tools"):
+            return
+        self._header_maps.clear()
+        cursor: Raw | None = None
+        for _ in range(100):
+            call = Call("tools/list", {} if cursor is None else {"cursor": cursor}, caller)
+            answer = await self._once(call, None, RELIST_SECONDS)
+            if isinstance(answer, Failure):
+                return
+            done = self._read("tools/list", answer.result)
+            self._learn(done)
+            cursor = done.payload.get("nextCursor")
+            if cursor is None:
+                return
+
+    def _learn(self, done: Done) -> None:
+        self._tools_seen = True
+        try:
+            tools = [read_fields(tool) for tool in read_items(done.payload.get("tools") or b"[]")]
+        except NotThatShape:
+            return
+        for tool in tools:
+            name, schema = read_text(tool.get("name")), tool.get("inputSchema")
+            if name is None or schema is None:
+                continue
+            found = wire.compile_header_map(schema)
+            if isinstance(found, HeaderMap) and found:
+                self._header_maps[name] = found
+            else:
+                self._header_maps.pop(name, None)
+
+    async def set_log_level(self, who: Connection, level: LogLevel) -> None:
+        """Nothing to send: the handle's level is stamped on each of its requests."""
+
+    # -- what comes unasked
+
+    async def want(self, who: Connection, interest: Interest) -> Interest:
+        honoured = Interest(
+            frozenset(kind for kind in interest.lists if self._about.offers(kind)),
+            interest.uris if self._about.offers("resources") else frozenset(),
+        )
+        self._wants[who] = honoured
+        self._widen()
+        return honoured
+
+    def _union(self) -> Interest:
+        union = NOTHING
+        for interest in self._wants.values():
+            union |= interest
+        return union
+
+    def _widen(self) -> None:
+        """One stream carries the union. A wider one is opened before the narrower is closed, so that nothing falls
+        between them."""
+        union = self._union()
+        if union == self._listened:
+            return
+        before, self._listened = self._listening, union
+        self._listening = None
+        if union != NOTHING and self._alive:
+            self._listening = self._tasks.spawn(self._listen(union, before), "listen")
+        elif before is not None:
+            before.cancel()
+
+    async def _listen(self, interest: Interest, before: asyncio.Task[None] | None) -> None:
+        backoff = Backoff(first=1.0, most=60.0)
+        opened = False
+        while self._alive:
+            hearing = self._listen_hearing = _ListenHearing(self, before, resumed=opened)
+            before = None
+            try:
+                answer = await self._conversation.ask(
+                    "subscriptions/listen",
+                    lambda _: wire.write_listen(interest, self._about.revision, self._client_info),
+                    LISTEN_FOREVER,
+                    hearing=hearing,
+                    headers=wire.headers("subscriptions/listen", {}, self._about.revision, None) if self._over_http else (),
+                )
+                if isinstance(answer, Failure):
+                    _log.info("listen_refused", extra={"data": {"server": self._server, "code": answer.error.code}})
+                    return
+            except BackendFault as fault:
+                _log.info("listen_lost", extra={"data": {"server": self._server, "error": fault.detail}})
+            finally:
+                hearing.release()
+            opened = opened or hearing.acknowledged
+            if hearing.acknowledged:
+                backoff.reset()
+            await self._clock.sleep(backoff.next())
+
+    def acknowledged(self, resumed: bool) -> None:
+        if resumed:
+            for who, interest in list(self._wants.items()):
+                tell_all(who, interest)
+
+    def told(self, method: str, params: Raw | None, origin: Origin) -> None:
+        if method == wire.ACKNOWLEDGED and self._listen_hearing is not None:
+            self._listen_hearing.told(method, params)
+            return
+        notice = wire.read_notice(method, params)
+        if isinstance(notice, LogLine):
+            # A pipe does not say for which request; only a single listener makes that certain.
+            hearing = self._conversation.only_listener()
+            if hearing is not None:
+                hearing.told(method, params)
+        elif notice is not None:
+            self._changed(notice)
+
+    def _changed(self, notice: Notice) -> None:
+        if isinstance(notice, ListChanged) and notice.kind == "tools":
+            self._tools_seen = False
+        for who, interest in list(self._wants.items()):
+            if wanted(interest, notice):
+                who.told(notice)
+
+    # -- the end
+
+    def lost(self, fault: BackendFault) -> None:
+        self._alive = False
+        self._on_lost(self, fault)
+
+    async def leave(self, who: Connection) -> bool:
+        self._wants.pop(who, None)
+        self._widen()
+        return False
+
+    async def close(self) -> None:
+        self._alive = False
+        await self._tasks.close(grace=1.0)
+        await self._conversation.close()
+
+
+def wanted(interest: Interest, notice: Notice) -> bool:
+    match notice:
+        case ListChanged(kind=kind):
+            return kind in interest.lists
+        case ResourceUpdated(uri=uri):
+            # A server may name a sub-resource of what was subscribed.
+            return uri in interest.uris or any(uri.startswith(wished.rstrip("/") + "/") for wished in interest.uris)
+    return False
+
+
+class _ListenHearing:
+    """Hears one listen stream: its acknowledgement first, changes after it."""
+
+    __slots__ = ("_before", "_link", "_resumed", "acknowledged")
+    takes_logs = False
+
+    def __init__(self, link: ModernLink, before: asyncio.Task[None] | None, resumed: bool) -> None:
+        self._link = link
+        self._before = before
+        self._resumed = resumed
+        self.acknowledged = False
+
+    def progress(self, params: Raw) -> None:
+        pass
+
+    def told(self, method: str, params: Raw | None) -> None:
+        if method == wire.ACKNOWLEDGED:
+            self.acknowledged = True
+            self.release()
+            self._link.acknowledged(self._resumed)
+            return
+        notice = wire.read_notice(method, params)
+        if notice is not None:
+            self._link._changed(notice)
+
+    def release(self) -> None:
+        """The stream that this one replaces has done its work."""
+        before, self._before = self._before, None
+        if before is not None:
+            before.cancel()

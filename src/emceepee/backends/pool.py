@@ -1,0 +1,260 @@
+"""Which connections there are: one handle per server and scope, links behind them, attempts shared by all who wait.
+
+The one rule: for one server and one scope there is never more than one attempt and one link. Who waits for an attempt has
+a limit of its own; the attempt goes on for the others, and for whoever comes next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from emceepee.backends.connection import Connection, Link
+from emceepee.backends.definition import ServerDefinition
+from emceepee.backends.lifecycle import State, Status, Step, after
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, LimitReached
+from emceepee.runtime.clock import Clock, iso
+from emceepee.runtime.spawn import TaskScope, bounded
+from emceepee.vocabulary.names import Scope, ServerName
+
+_log = logging.getLogger("emceepee.backends")
+
+EVERYONE: Scope = "*"
+"""The scope of a link that all scopes may use."""
+
+
+@dataclass(slots=True, frozen=True)
+class Settings:
+    max_links: int = 2000
+    close_seconds: float = 5.0
+    """One hanging server must not hold up the closing of the others."""
+
+
+OnLost = Callable[[Link, BackendFault], None]
+
+
+class Dialer(Protocol):
+    """Opens links; `backends.dial` is the real one."""
+
+    async def dial(self, definition: ServerDefinition, on_lost: OnLost) -> tuple[Link, bool]:
+        """A live link, and whether every scope may use it. Raises `BackendFault`. Bounded by itself."""
+        ...
+
+    def knows(self, definition: ServerDefinition) -> bool:
+        """Whether its era was found out before."""
+        ...
+
+    def outdated(self, definition: ServerDefinition) -> bool:
+        """Whether what was found out about this server is too old to be believed."""
+        ...
+
+    def forget(self, server: ServerName) -> None: ...
+
+
+class _Slot:
+    """One link or the attempt at one: state by the table, and what is shown of it."""
+
+    __slots__ = ("attempt", "connected_at", "connects", "definition", "last_error", "link", "state")
+
+    def __init__(self, definition: ServerDefinition) -> None:
+        self.definition = definition
+        self.state: State = "not_connected"
+        self.attempt: asyncio.Task[Link | BackendFault] | None = None
+        self.link: Link | None = None
+        self.connected_at: str | None = None
+        self.last_error: str | None = None
+        self.connects = 0
+
+    def step(self, step: Step) -> None:
+        self.state = after(self.state, step)
+
+
+class Pool:
+    """`find` gives the current definition of a name, or None when there is none (any more)."""
+
+    def __init__(
+        self,
+        find: Callable[[ServerName], ServerDefinition | None],
+        dialer: Dialer,
+        clock: Clock,
+        settings: Settings | None = None,
+    ) -> None:
+        self._find = find
+        self._dialer = dialer
+        self._clock = clock
+        self._settings = settings or Settings()
+        self._tasks = TaskScope("pool")
+        self._slots: dict[ServerName, dict[Scope, _Slot]] = {}
+        self._handles: dict[Scope, dict[ServerName, Connection]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Live links and attempts."""
+        slots = {id(slot): slot for scopes in self._slots.values() for slot in scopes.values()}
+        return sum(slot.link is not None or slot.attempt is not None for slot in slots.values())
+
+    @property
+    def handles(self) -> int:
+        return sum(len(handles) for handles in self._handles.values())
+
+    # -- getting one
+
+    async def connection(self, server: ServerName, scope: Scope) -> Connection:
+        """This scope's handle with a live link behind it. Raises `BackendFault`, `LimitReached`."""
+        definition = self._find(server)
+        if definition is None:
+            raise BackendUnavailable(server, "it is not configured")
+        handles = self._handles.get(scope)
+        handle = handles.get(server) if handles is not None else None
+        if handle is not None and handle.link is not None and not self._dialer.outdated(definition):
+            return handle
+        if definition.disabled:
+            raise BackendUnavailable(server, "it is disabled in the configuration")
+        await self._let_the_first_finish(definition)
+        link = await self._link(self._slot(definition, scope), definition.connect_timeout)
+        handle = self._handles.setdefault(scope, {}).setdefault(server, Connection(server, scope))
+        if handle.link is not link:
+            await handle.attach(link)
+        return handle
+
+    async def _let_the_first_finish(self, definition: ServerDefinition) -> None:
+        """Until one attempt has told the era, nobody knows whether scopes share; a second one would only double it."""
+        slots = self._slots.get(definition.name, {})
+        attempts = [slot.attempt for slot in slots.values() if slot.attempt is not None]
+        if attempts and not self._dialer.knows(definition):
+            await asyncio.wait(attempts[:1], timeout=definition.connect_timeout)
+
+    def _slot(self, definition: ServerDefinition, scope: Scope) -> _Slot:
+        """The shared slot when one is alive or must be, else this scope's own."""
+        slots = self._slots.setdefault(definition.name, {})
+        shared = slots.get(EVERYONE)
+        if shared is not None and (shared.link is not None or definition.affinity == "shared"):
+            return shared
+        key = EVERYONE if definition.affinity == "shared" else scope
+        slot = slots.get(key)
+        if slot is None:
+            if self._count >= self._settings.max_links:
+                raise LimitReached("backend connections", self._settings.max_links)
+            slot = slots[key] = _Slot(definition)
+            self._count += 1
+        return slot
+
+    async def _link(self, slot: _Slot, limit: float) -> Link:
+        if slot.link is not None and slot.link.alive and not self._dialer.outdated(slot.definition):
+            return slot.link
+        if slot.attempt is None:
+            slot.step("begin")
+            slot.attempt = self._tasks.spawn(self._attempt(slot), f"connect:{slot.definition.name}")
+        done, _ = await asyncio.wait([slot.attempt], timeout=limit)
+        if not done:
+            raise BackendTimeout(
+                slot.definition.name, f"still connecting after {limit:g} s; the attempt goes on, so try again in a moment"
+            )
+        attempt = done.pop()
+        if attempt.cancelled():
+            raise BackendUnavailable(slot.definition.name, "it was removed while connecting")
+        link = attempt.result()
+        if isinstance(link, BackendFault):
+            raise link
+        return link
+
+    async def _attempt(self, slot: _Slot) -> Link | BackendFault:
+        """One attempt to its end. Returns the fault instead of raising it: there may be nobody left to hear it."""
+        definition = slot.definition
+        old, slot.link = slot.link, None
+        try:
+            link, for_everyone = await self._dialer.dial(definition, lambda link, fault: self._lost(slot, link, fault))
+        except BackendFault as fault:
+            self._failed(slot, fault)
+            return fault
+        finally:
+            slot.attempt = None
+            if old is not None:
+                await bounded(old.close(), self._settings.close_seconds)
+        if self._find(definition.name) != definition:
+            # Removed or changed while we connected: what we reached is not what is configured now.
+            await bounded(link.close(), self._settings.close_seconds)
+            slot.step("close")
+            return BackendUnavailable(definition.name, "it was removed or changed while connecting")
+        self._succeeded(slot, link, for_everyone)
+        return link
+
+    def _succeeded(self, slot: _Slot, link: Link, for_everyone: bool) -> None:
+        slot.step("ready")
+        slot.link = link
+        slot.connects += 1
+        slot.connected_at = iso(self._clock.wall())
+        slot.last_error = None
+        name = slot.definition.name
+        if for_everyone:
+            self._slots[name][EVERYONE] = slot
+        _log.info("server_connected", extra={"data": {"server": name, "url": slot.definition.address}})
+
+    def _failed(self, slot: _Slot, fault: BackendFault) -> None:
+        slot.step("fail")
+        slot.last_error = fault.detail
+        _log.warning(
+            "server_connect_failed", extra={"data": {"server": slot.definition.name, "error": fault.detail}}
+        )
+
+    # -- losing one
+
+    def _lost(self, slot: _Slot, link: Link, fault: BackendFault) -> None:
+        self._tasks.spawn(bounded(link.close(), self._settings.close_seconds), "close_lost")
+        if slot.link is not link:
+            return
+        slot.link = None
+        slot.last_error = fault.detail
+        slot.step("lose")
+        _log.info("server_disconnected", extra={"data": {"server": slot.definition.name, "reason": fault.detail}})
+
+    # -- showing
+
+    def status(self, server: ServerName, scope: Scope) -> Status:
+        slots = self._slots.get(server, {})
+        slot = slots.get(scope) or slots.get(EVERYONE)
+        if slot is None:
+            return Status()
+        revision = slot.link.about.revision if slot.link is not None else None
+        return Status(slot.state, slot.connected_at, slot.last_error, revision, slot.connects)
+
+    # -- ending
+
+    async def release(self, scope: Scope) -> None:
+        """The scope is over: its handles leave their links, and links that nobody else uses are closed."""
+        for handle in self._handles.pop(scope, {}).values():
+            await bounded(handle.detach(), self._settings.close_seconds)
+        ending = [slots.pop(scope) for slots in self._slots.values() if scope in slots and scope != EVERYONE]
+        await self._close_slots(ending)
+
+    async def drop(self, server: ServerName) -> None:
+        """The server is gone or changed: every scope's connection to it is closed, in parallel."""
+        for handles in list(self._handles.values()):
+            handles.pop(server, None)
+        self._dialer.forget(server)
+        await self._close_slots(list(self._slots.pop(server, {}).values()))
+
+    async def close(self) -> None:
+        self._handles.clear()
+        servers, self._slots = self._slots, {}
+        await self._close_slots([slot for slots in servers.values() for slot in slots.values()])
+        await self._tasks.close(grace=self._settings.close_seconds)
+
+    async def _close_slots(self, slots: list[_Slot]) -> None:
+        ending = {id(slot): slot for slot in slots if not self._is_shared(slot)}
+        self._count -= len(ending)
+        await asyncio.gather(*(self._close_slot(slot) for slot in ending.values()))
+
+    def _is_shared(self, slot: _Slot) -> bool:
+        return self._slots.get(slot.definition.name, {}).get(EVERYONE) is slot
+
+    async def _close_slot(self, slot: _Slot) -> None:
+        attempt, link, slot.link = slot.attempt, slot.link, None
+        if attempt is not None:
+            attempt.cancel()
+            await asyncio.wait([attempt], timeout=self._settings.close_seconds)
+        if link is not None:
+            await bounded(link.close(), self._settings.close_seconds)

@@ -1,0 +1,34 @@
+"""Delays between attempts: doubling, capped, with jitter.
+
+The one rule: chance is an argument, so that a test can say what it was.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+
+class Backoff:
+    """`next()` gives the seconds to wait before the next attempt; `reset()` after something held."""
+
+    __slots__ = ("_chance", "_first", "_most", "attempts")
+
+    def __init__(self, first: float, most: float, chance: Callable[[], float] = random.random) -> None:
+        self._first = first
+        self._most = most
+        self._chance = chance
+        self.attempts = 0
+
+    @property
+    def fresh(self) -> bool:
+        return self.attempts == 0
+
+    def next(self) -> float:
+        """Between half and all of the doubled delay, so that many who lost the same server do not knock at once."""
+        whole = min(self._most, self._first * 2 ** min(self.attempts, 30))
+        self.attempts += 1
+        return whole * (0.5 + 0.5 * self._chance())
+
+    def reset(self) -> None:
+        self.attempts = 0
