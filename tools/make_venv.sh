@@ -30,8 +30,9 @@ make_with() {
     return 1
 }
 
+candidates=${PYTHON:-python3 python3.11 python3.12 python3.13 python3.14 python}
 tried=""
-for candidate in ${PYTHON:-python3 python3.11 python3.12 python3.13 python3.14 python}; do
+for candidate in $candidates; do
     command -v "$candidate" >/dev/null 2>&1 || continue
     if ! is_new_enough "$candidate"; then
         tried="$tried
@@ -48,7 +49,7 @@ done
 
 cat >&2 <<MESSAGE
 emceepee needs Python 3.11 or newer that can make a virtual environment, and found none.
-Tried:${tried:- nothing, for there is no python3 on the PATH}
+Tried:${tried:- nothing, for the PATH has none of: $candidates}
 Cure, one of:
   Debian, Ubuntu:      install the package python3-venv
   any other system:    install Python 3.11 or newer
