@@ -10,9 +10,8 @@ uv=$1
 lock() {
     group=$1 file=$2
     shift 2
-    rm -f "$file"
     "$uv" pip compile --quiet pyproject.toml --group "$group" --output-file "$file" "$@" \
-        --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
+        --upgrade --system-certs --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url
 }
 lock build requirements.lock
 lock dev requirements-dev.lock --constraint requirements.lock
