@@ -1,8 +1,8 @@
 """How one server is reached: the record that configuration and `add_server` produce and everything behind them reads.
 
 It is not a connection and has no state: two equal definitions are the same server, and a different one under the same
-name means every connection of the old must go. It does know what is wrong with itself (`problem_with`), because the same
-mistakes come from files, from tools and from the command line.
+name means every connection of the old must go. It does know what is wrong with itself (`problems_with`), because the
+same mistakes come from files, from tools and from the command line.
 
 The one rule: env values, header values, and a URL's user info and query never leave through `describe`, `address` or
 `repr`; those three are made for people and logs.
@@ -24,6 +24,7 @@ Affinity: TypeAlias = Literal["workspace", "shared"]
 HttpKind: TypeAlias = Literal["auto", "http", "sse"]
 
 CONNECT_TIMEOUT = 10.0
+MAX_TIMEOUT = 7 * 86_400.0
 MAX_URL = 4096
 HIDDEN = "***"
 
@@ -60,7 +61,8 @@ Launch: TypeAlias = StdioLaunch | HttpEndpoint | InProcess
 @dataclass(slots=True, frozen=True)
 class ServerDefinition:
     """`workspace` affinity gives each scope its own connection; `shared` is for servers that keep no state per client.
-    A disabled server is listed and never connected. `extras` holds keys of the file that are not ours."""
+    A disabled server is listed and never connected. `extras` holds keys of the file that are not ours. A
+    `call_timeout` of None means that the gateway's own limits hold."""
 
     name: ServerName
     launch: Launch
@@ -68,6 +70,7 @@ class ServerDefinition:
     disabled: bool = False
     extras: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     connect_timeout: float = CONNECT_TIMEOUT
+    call_timeout: float | None = None
 
     @property
     def address(self) -> str:
@@ -138,20 +141,22 @@ def shown_args(args: Sequence[str]) -> Iterator[str]:
         hide_next = is_secret and not equals
 
 
-def problem_with(definition: ServerDefinition) -> tuple[str, str] | None:
-    """The first thing that makes a definition unusable: the field, and what is wrong as a sentence. None when fine."""
+def problems_with(definition: ServerDefinition) -> list[tuple[str, str]]:
+    """What makes a definition unusable: for each mistake the field, and what is wrong, as a sentence."""
+    found: list[tuple[str, str]] = []
     if problem := server_name_problem(definition.name):
-        return "name", problem
-    if definition.connect_timeout <= 0:
-        return "timeout", "the connect timeout must be more than 0 seconds"
+        found.append(("name", problem))
+    for limit, seconds in (("connect_timeout", definition.connect_timeout), ("timeout", definition.call_timeout)):
+        if seconds is not None and not 0 < seconds <= MAX_TIMEOUT:
+            found.append((limit, f"the time limit must be more than 0 and at most {MAX_TIMEOUT:.0f} seconds"))
     match definition.launch:
         case HttpEndpoint(url=url, headers=headers):
             problem = url_problem(url)
-            return ("url", problem) if problem else _headers_problem(headers)
+            found += [("url", problem)] if problem else []
+            found += _header_problems(headers)
         case StdioLaunch() as launch:
-            return _launch_problem(launch)
-        case InProcess(name=name):
-            return None if name else ("name", "the in-process server has no name")
+            found += _launch_problems(launch)
+    return found
 
 
 def url_problem(url: str) -> str | None:
@@ -180,27 +185,23 @@ _header_name = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _header_value = re.compile(r"[\t\x20-\x7e\x80-\xff]*\Z")
 
 
-def _headers_problem(headers: Sequence[Header]) -> tuple[str, str] | None:
+def _header_problems(headers: Sequence[Header]) -> Iterator[tuple[str, str]]:
     for name, value in headers:
         if not _header_name.match(name):
-            return "headers", f"'{name[:40]}' cannot be the name of a header"
-        if not _header_value.match(value):
-            return f"headers.{name}", "the value holds a line break, a control character, or letters beyond Latin-1"
-    return None
+            yield f"headers.{name}", "this cannot be the name of a header"
+        elif not _header_value.match(value):
+            yield f"headers.{name}", "the value holds a line break, a control character, or letters beyond Latin-1"
 
 
-def _launch_problem(launch: StdioLaunch) -> tuple[str, str] | None:
+def _launch_problems(launch: StdioLaunch) -> Iterator[tuple[str, str]]:
     if not launch.command.strip():
-        return "command", "the command is empty"
-    for where, text in (("command", launch.command), ("cwd", launch.cwd or "")):
+        yield "command", "the command is empty"
+    texts = {"command": launch.command, "cwd": launch.cwd or ""}
+    texts |= {f"args[{index}]": arg for index, arg in enumerate(launch.args)}
+    texts |= {f"env.{name}": value for name, value in launch.env.items()}
+    for where, text in texts.items():
         if "\0" in text:
-            return where, "it holds a NUL character"
-    for index, arg in enumerate(launch.args):
-        if "\0" in arg:
-            return f"args[{index}]", "it holds a NUL character"
-    for name, value in launch.env.items():
+            yield where, "it holds a NUL character"
+    for name in launch.env:
         if not name or "=" in name or "\0" in name:
-            return "env", f"'{name[:40]}' cannot be the name of a variable"
-        if "\0" in value:
-            return f"env.{name}", "the value holds a NUL character"
-    return None
+            yield f"env.{name}", "this cannot be the name of a variable"

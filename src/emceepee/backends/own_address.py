@@ -24,7 +24,7 @@ class OwnAddresses:
         self._listeners: set[tuple[str, int]] = set()
 
     def add(self, address: str) -> None:
-        """`host:port` as one listens on it; IPv6 in brackets. An address without a port is ignored: it is no listener."""
+        """`host:port` as one listens on it; IPv6 in brackets. Without a port it is no listener, and ignored."""
         host, _, port = address.rpartition(":")
         if port.isdigit():
             self._listeners.add((_canonical(host.strip("[]")), int(port)))

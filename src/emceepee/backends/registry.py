@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from emceepee.backends.definition import HttpEndpoint, ServerDefinition, problem_with
+from emceepee.backends.definition import HttpEndpoint, ServerDefinition, problems_with
 from emceepee.backends.own_address import OwnAddresses
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.runtime.clock import Clock, iso
@@ -77,8 +77,8 @@ class Registry:
 
     def refusal(self, definition: ServerDefinition) -> tuple[str, str] | None:
         """The field and the sentence for which `add` would refuse it; the limit aside."""
-        if problem := problem_with(definition):
-            return problem
+        if problems := problems_with(definition):
+            return problems[0]
         if isinstance(definition.launch, HttpEndpoint) and self._own.includes(definition.launch.url):
             return "url", "the URL is this gateway itself; a server cannot be reached through its own gateway"
         return None

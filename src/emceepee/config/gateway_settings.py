@@ -1,0 +1,135 @@
+"""The gateway's own settings as a file gives them, under the root key `emceepee`.
+
+The one rule: what can be set is exactly what `settings.Settings` has, under the same names (camelCase is accepted); a
+name that it has not is an error with the nearest one that it has, because a misspelt safety setting must not pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from emceepee.config.fields import a
+from emceepee.config.jsonc import Node
+from emceepee.config.problems import Report
+from emceepee.config.settings import DEFAULTS, Limits, Settings, Timeouts
+from emceepee.config.variables import expand
+
+Value: TypeAlias = bool | int | float | str | tuple[str, ...]
+
+_CHOICES = {"log_level": ("debug", "info", "warn", "error"), "log_format": ("auto", "json", "text")}
+_SYNONYMS = {"warning": "warn"}
+
+
+def read_settings(node: Node, where: str, report: Report, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Name (`port`, `timeouts.execute`) to value, for those that are given and right."""
+    return _Group("", DEFAULTS, report, environment).read(node, where)
+
+
+def build_settings(values: Mapping[str, Any], start: Settings = DEFAULTS) -> Settings:
+    """The tree with some leaves replaced."""
+    flat = {name: value for name, value in values.items() if "." not in name}
+    return dataclasses.replace(
+        start,
+        timeouts=dataclasses.replace(start.timeouts, **_below("timeouts.", values)),
+        limits=dataclasses.replace(start.limits, **_below("limits.", values)),
+        **flat,
+    )
+
+
+def _below(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
+
+
+@dataclasses.dataclass(slots=True, frozen=True)
+class _Group:
+    """One level of the tree being read: the settings it has, and how they are called from the root."""
+
+    prefix: str
+    defaults: Settings | Timeouts | Limits
+    report: Report
+    environment: Mapping[str, str]
+
+    def read(self, node: Node, where: str) -> dict[str, Any]:
+        if node.kind != "object":
+            self.report.error(node, where, f"this has to be a map of settings, not {a(node.kind)}")
+            return {}
+        known = [field.name for field in dataclasses.fields(self.defaults)]
+        values: dict[str, Any] = {}
+        for key, member in node.members.items():
+            name, place = _snake(key), f"{where}.{key}"
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                cure = f"did you mean '{near[0]}'?" if near else f"there is {', '.join(known)}"
+                self.report.at_key(member, place, "there is no such setting", cure)
+                continue
+            default = getattr(self.defaults, name)
+            if isinstance(default, Timeouts | Limits):
+                values |= _Group(f"{name}.", default, self.report, self.environment).read(member, place)
+            elif (value := self._value(member, place, name, default)) is not None:
+                values[self.prefix + name] = value
+        return values
+
+    def _value(self, node: Node, where: str, name: str, default: object) -> Value | None:
+        """One setting, of its default's type, or None after its mistake has been reported."""
+        given = node.value
+        if node.kind == "string":
+            given, complaints = expand(node.value, self.environment)
+            for what, cure in complaints:
+                self.report.error(node, where, what, cure)
+            if complaints:
+                return None
+        wanted, value = _convert(given, node, default)
+        if value is None:
+            self.report.error(node, where, f"this has to be {wanted}, not {a(node.kind)}")
+            return None
+        if isinstance(value, str) and name in _CHOICES:
+            value = _SYNONYMS.get(value.lower(), value.lower())
+        if problem := _unfit(name, value):
+            self.report.error(node, where, problem)
+            return None
+        return value
+
+
+def _convert(value: Any, node: Node, default: object) -> tuple[str, Value | None]:
+    """What was wanted, in words, and the value as that. A text is read as a number, since variables give only texts."""
+    match default:
+        case bool():
+            word = {"true": True, "false": False}.get(value) if isinstance(value, str) else None
+            return "true or false", value if isinstance(value, bool) else word
+        case int():
+            return "a whole number", _number(value, int)
+        case float():
+            return "a number of seconds", _number(value, float)
+        case tuple():
+            items = [item.value for item in node.items if item.kind == "string"]
+            return "a list of texts", tuple(items) if node.kind == "array" and len(items) == len(node.items) else None
+        case _:
+            return "a text", value if isinstance(value, str) and value else None
+
+
+def _number(value: Any, kind: type[int] | type[float]) -> int | float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = kind(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if not isinstance(value, float) or number == value else None
+
+
+def _unfit(name: str, value: Value) -> str | None:
+    if name in _CHOICES:
+        return None if value in _CHOICES[name] else f"this has to be one of {', '.join(_CHOICES[name])}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if name == "port":
+        return None if 0 <= value <= 65535 else "a port is a number from 0 to 65535"
+    return None if 0 < value < 1e12 else "this has to be more than 0"
+
+
+def _snake(key: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", key).replace("-", "_").lower()
