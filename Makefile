@@ -5,6 +5,7 @@ PY := .venv/bin/python
 # --no-deps: the lock names everything, and nothing that it does not name gets in.
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-deps
 UV_VERSION := 0.13.8
+HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs acceptance))
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
@@ -42,11 +43,11 @@ run: .venv/product  ## serve over HTTP; more options: make run ARGS="--port 9000
 test: .venv/dev  ## the whole suite; a part of it: make test ARGS="tests/framing -k overlong"
 	$(PY) -m pytest $(ARGS)
 
-check: .venv/dev  ## format, lint, types, import table, file pairs
+check: .venv/dev  ## format, lint, types, import table, file pairs, sizes, documents, ids
 	$(PY) -m ruff format --check $(SOURCES)
 	$(PY) -m ruff check $(SOURCES)
 	$(PY) -m mypy
-	$(PY) -m pytest -q tests/test_imports.py tests/test_file_pairs.py tests/test_docs.py
+	$(PY) -m pytest -q $(HOUSE)
 
 fmt: .venv/dev  ## format, and mend what the linter can mend
 	$(PY) -m ruff format $(SOURCES)
