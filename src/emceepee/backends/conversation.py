@@ -16,10 +16,10 @@ from msgspec import Raw
 
 from emceepee.backends.transport import Header, Origin, Transport
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, BackendViolation, OutcomeUnknown
-from emceepee.protocol.events import CancelledByPeer, Ended, Event, Lost, Owed, ProgressFor, RemoteCancelled, TimedOut, Told
+from emceepee.protocol.events import Answer, CancelledByPeer, Ended, Event, Owed, ProgressFor, Refused, Stray, Told
 from emceepee.protocol.messages import METHOD_NOT_FOUND, Failure, Message, Result, write_notification, write_request
-from emceepee.protocol.outbound import Asked
-from emceepee.protocol.peer import Peer
+from emceepee.protocol.outbound import Asked, Lost, RemoteCancelled, TimedOut
+from emceepee.protocol.peer import Debt, Peer
 from emceepee.runtime.clock import Clock, Timer
 from emceepee.runtime.spawn import TaskScope, bounded
 
@@ -53,6 +53,7 @@ class _Waiting:
 
     task: asyncio.Task[object]
     hearing: Hearing | None
+    answer: Answer | None = None
     future: asyncio.Future[None] | None = None
     interrupted: bool = False
 
@@ -60,14 +61,14 @@ class _Waiting:
 class Conversation:
     """Implements `transport.Inbox`. Ask, tell, close; everything else arrives by callback."""
 
-    def __init__(self, server: str, transport: Transport, unasked: Unasked, clock: Clock, cancel_by_notice: bool) -> None:
+    def __init__(self, server: str, transport: Transport, unasked: Unasked, clock: Clock) -> None:
         self.server = server
         self.transport = transport
         self.peer = Peer("g")
-        self._unasked = unasked
+        self.unasked = unasked
         self._clock = clock
         # Over modern HTTP closing the stream is the cancellation; everywhere else a notice is.
-        self.cancel_by_notice = cancel_by_notice
+        self.cancel_by_notice = True
         self._tasks = TaskScope(f"conversation:{server}")
         self._waiting: dict[str, _Waiting] = {}
         self._timer: Timer | None = None
@@ -99,41 +100,41 @@ class Conversation:
         asked = self.peer.open(method, self._clock.now() + timeout)
         task = asyncio.current_task()
         assert task is not None, "questions are asked from tasks"
-        waiting = self._waiting[asked.id] = _Waiting(task, hearing)
+        waiting = self._waiting[asked.id] = asked.waiter = _Waiting(task, hearing)
         try:
             self._arm(asked.deadline)
             message = write_request(asked.id, method, write_params(asked.id))
             self.peer.sent(asked)
             await self.transport.send(message, asked.id, headers)
-            if asked.ended is None:
+            if waiting.answer is None:
                 waiting.future = asyncio.get_running_loop().create_future()
                 await waiting.future
         except asyncio.CancelledError:
-            if waiting.interrupted:
-                task.uncancel()
-                return self._ending(asked, timeout)
-            self._abandon(asked, "the caller cancelled the request")
-            raise
+            if not waiting.interrupted:
+                self._abandon(asked, "the caller cancelled the request")
+                raise
+            task.uncancel()
         except BackendFault:
-            self.peer.failed_to_send(asked)
-            if asked.ended is None or not isinstance(asked.ended, Result | Failure):
+            # The answer may have been handed over before its stream broke.
+            if not isinstance(waiting.answer, Result | Failure):
                 raise
         finally:
+            self.peer.failed_to_send(asked)
             del self._waiting[asked.id]
-        return self._ending(asked, timeout)
+        return self._ending(method, waiting.answer, timeout)
 
-    def _ending(self, asked: Asked, timeout: float) -> Result | Failure:
-        ended = asked.ended
-        match ended:
+    def _ending(self, method: str, answer: Answer | None, timeout: float) -> Result | Failure:
+        match answer:
             case Result() | Failure():
-                return ended
+                return answer
             case TimedOut():
-                raise BackendTimeout(self.server, f"no answer to {asked.method} within {timeout:g} s")
+                raise BackendTimeout(self.server, f"no answer to {method} within {timeout:g} s")
             case RemoteCancelled():
-                raise BackendViolation(self.server, f"it cancelled our {asked.method} request")
-            case Lost():
-                raise OutcomeUnknown(self.server, f"the connection was lost before the answer to {asked.method}")
-        raise OutcomeUnknown(self.server, f"the stream ended without an answer to {asked.method}")
+                raise BackendViolation(self.server, f"it cancelled our {method} request")
+            case Lost(reason=reason):
+                raise OutcomeUnknown(self.server, f"the connection was lost before the answer to {method}: {reason}")
+            case None:
+                raise OutcomeUnknown(self.server, f"the stream ended without an answer to {method}")
 
     def _abandon(self, asked: Asked, reason: str) -> None:
         notice = self.peer.abandon(asked, reason)
@@ -160,8 +161,8 @@ class Conversation:
     def _expire(self) -> None:
         self._timer = None
         for asked, notice in self.peer.expire(self._clock.now()):
-            self._wake(asked)
-            if self.cancel_by_notice:
+            self._wake(asked, TimedOut())
+            if self.cancel_by_notice and notice is not None:
                 self._courtesy(notice)
         self._arm(self.peer.next_deadline())
 
@@ -174,20 +175,22 @@ class Conversation:
 
     def _happened(self, event: Event) -> None:
         match event:
-            case Ended(asked=asked):
-                self._wake(asked)
+            case Ended(asked=asked, answer=answer):
+                self._wake(asked, answer)
             case ProgressFor(asked=asked, params=params):
                 waiting = self._waiting.get(asked.id)
                 if waiting is not None and waiting.hearing is not None:
                     waiting.hearing.progress(params)
             case Told(method=method, params=params, origin=origin):
                 self._told(method, params, origin)
-            case Owed():
-                self._owe(event)
+            case Owed(owed=owed):
+                self._owe(owed)
+            case Refused(reply=reply):
+                self._courtesy(reply)
+            case Stray(detail=detail):
+                _log.debug("stray_message", extra={"data": {"server": self.server, "detail": detail}})
             case CancelledByPeer():
                 pass
-            case _:
-                _log.debug("stray_message", extra={"data": {"server": self.server, "detail": event.detail}})
 
     def _told(self, method: str, params: Raw | None, origin: object) -> None:
         assert isinstance(origin, Origin)
@@ -195,11 +198,10 @@ class Conversation:
         if waiting is not None and waiting.hearing is not None:
             waiting.hearing.told(method, params)
         else:
-            self._unasked.told(method, params, origin)
+            self.unasked.told(method, params, origin)
 
-    def _owe(self, event: Owed) -> None:
+    def _owe(self, owed: Debt) -> None:
         # We declare no capability to ask us anything, so only a ping deserves more than a refusal.
-        owed = event.owed
         if owed.method == "ping":
             answer = self.peer.answer(owed, b"{}")
         else:
@@ -207,14 +209,15 @@ class Conversation:
         if answer is not None:
             self._courtesy(answer)
 
-    def _wake(self, asked: Asked) -> None:
-        waiting = self._waiting.get(asked.id)
+    def _wake(self, asked: Asked, answer: Answer) -> None:
+        waiting: _Waiting | None = asked.waiter
         if waiting is None:
             return
+        waiting.answer = answer
         if waiting.future is not None:
             if not waiting.future.done():
                 waiting.future.set_result(None)
-        elif not isinstance(asked.ended, Result | Failure) and not waiting.interrupted:
+        elif not isinstance(answer, Result | Failure) and not waiting.interrupted:
             # It is still inside `transport.send`, which ends by itself only for an answer.
             waiting.interrupted = True
             waiting.task.cancel()
@@ -232,11 +235,11 @@ class Conversation:
             return
         self._fault = fault
         self._end_all(str(fault))
-        self._unasked.lost(fault)
+        self.unasked.lost(fault)
 
     def _end_all(self, reason: str) -> None:
         for ended in self.peer.close(reason):
-            self._wake(ended.asked)
+            self._wake(ended.asked, ended.answer)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

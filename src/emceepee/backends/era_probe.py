@@ -7,7 +7,7 @@ is an outage; neither makes a verdict, because a wrong verdict would outlive its
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from emceepee.backends.transport import HttpRefusal
 from emceepee.eras.modern.towards_backend import read_discover
@@ -27,8 +27,6 @@ LEGACY_BELIEVED_SECONDS = 3600.0
 UNSUPPORTED_VERSION = -32022
 NOT_THIS_WAY = (400, 404, 405)
 """The statuses with which servers that know no `server/discover` turn it away."""
-
-Silence: TypeAlias = Literal["silent", "exited"]
 
 
 @dataclass(slots=True, frozen=True)
@@ -97,6 +95,10 @@ class Verdicts:
             return None
         verdict, until = known
         return verdict if self._clock.now() < until else None
+
+    def expired(self, server: ServerName) -> bool:
+        known = self._known.get(server)
+        return known is not None and self._clock.now() >= known[1]
 
     def put(self, server: ServerName, verdict: Verdict) -> None:
         until = self._clock.now() + LEGACY_BELIEVED_SECONDS if verdict.era == "legacy" else float("inf")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from msgspec import Raw
 
-from emceepee.backends.connection import Connection, OnNotice
+from emceepee.backends.connection import Connection, Link, OnNotice
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.hearing import CallHearing
 from emceepee.backends.streamable_http import HttpTransport
@@ -19,7 +19,6 @@ from emceepee.backends.transport import GET, PIPE, HttpRefusal, Origin
 from emceepee.eras.legacy import towards_backend as wire
 from emceepee.errors import BackendFault, BackendViolation
 from emceepee.protocol.messages import Failure, Result
-from emceepee.runtime.clock import Clock
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
@@ -37,12 +36,11 @@ class LegacyLink:
 
     def __init__(
         self,
-        server: ServerName,
         conversation: Conversation,
         client_info: Raw,
-        on_lost: Callable[[LegacyLink, BackendFault], None],
+        on_lost: Callable[[Link, BackendFault], None],
     ) -> None:
-        self._server = server
+        self._server = conversation.server
         self._conversation = conversation
         transport = conversation.transport
         self._http = transport if isinstance(transport, HttpTransport) else None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from msgspec import Raw
 
-from emceepee.backends.connection import Connection, OnNotice, tell_all
+from emceepee.backends.connection import Connection, Link, OnNotice, tell_all
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.hearing import CallHearing
 from emceepee.backends.transport import Header, Origin
@@ -25,7 +25,7 @@ from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call, Caller
-from emceepee.vocabulary.names import LogLevel, ServerName
+from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, LogLine, Notice, ResourceUpdated
 from emceepee.vocabulary.outcomes import Done, Outcome
 from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_items, read_text
@@ -43,15 +43,14 @@ class ModernLink:
 
     def __init__(
         self,
-        server: ServerName,
         conversation: Conversation,
         about: About,
         client_info: Raw,
         clock: Clock,
-        on_lost: Callable[[ModernLink, BackendFault], None],
+        on_lost: Callable[[Link, BackendFault], None],
         over_http: bool,
     ) -> None:
-        self._server = server
+        self._server = conversation.server
         self._conversation = conversation
         self._about = about
         self._client_info = client_info
@@ -61,7 +60,7 @@ class ModernLink:
         self._header_maps: dict[str, HeaderMap] = {}
         self._tools_seen = False
         self._wants: dict[Connection, Interest] = {}
-        self._tasks = TaskScope(f"link:{server}")
+        self._tasks = TaskScope(f"link:{conversation.server}")
         self._listening: asyncio.Task[None] | None = None
         self._listened: Interest = NOTHING
         self._listen_hearing: _ListenHearing | None = None

@@ -223,6 +223,13 @@ class Pool:
 
     # -- ending
 
+    async def reconnect(self, server: ServerName, scope: Scope) -> Connection:
+        """Close what this scope has to the server, and connect anew. A shared link is renewed for everyone."""
+        slots = self._slots.get(server, {})
+        await self._close_slots([slots.pop(key) for key in (EVERYONE, scope) if key in slots])
+        self._dialer.forget(server)
+        return await self.connection(server, scope)
+
     async def release(self, scope: Scope) -> None:
         """The scope is over: its handles leave their links, and links that nobody else uses are closed."""
         for handle in self._handles.pop(scope, {}).values():
