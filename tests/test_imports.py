@@ -79,6 +79,7 @@ ARROWS: dict[str, dict[str, str]] = {
     "cli": {
         "config": "a command starts from settings",
         "app": "`serve` and the plain command run it",
+        "observability": "where log lines go is decided before anything runs",
         "protocol": "`call` and `tools` are a client of their own",
         "framing": "the same",
         "eras": "the same",
@@ -252,6 +253,15 @@ def test_only_the_command_line_prints() -> None:
 def test_each_part_has_its_row() -> None:
     parts = {module.part for module in MODULES} - {"__init__", "__main__", "app"}
     assert parts <= ARROWS.keys(), "a new part needs a row in ARROWS, with reasons"
+
+
+@pytest.mark.shows("A-MOD-01")
+def test_sessions_tools_logging_and_http_are_separate_parts_that_only_the_app_joins() -> None:
+    separate = {"sessions", "meta_tools", "observability", "front", "config"}
+    assert separate <= {module.part for module in MODULES}
+    for part in separate:
+        assert not separate & ARROWS[part].keys() - {"sessions", "observability"}
+    assert [part for part, row in ARROWS.items() if "app" in row] == ["cli"]
 
 
 def test_each_arrow_has_its_reason() -> None:
