@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from emceepee.protocol.messages import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
@@ -42,10 +44,11 @@ _NOTHING = Raw()
 
 @dataclass(slots=True, frozen=True)
 class Limits:
-    """Bounds of one text. The bytes are those the SDK allows; no real message nests half as deep."""
+    """Bounds of one text. The bytes are those the SDK allows; no real message nests half as deep. A depth of None
+    leaves it to the decoder (some 900 levels), which saves a scan of large structured results."""
 
     max_bytes: int = 4 * 1024 * 1024
-    max_depth: int = 64
+    max_depth: int | None = 64
     max_batch: int = 256
 
 
@@ -53,25 +56,39 @@ class Unreadable(ValueError):
     """No message. `id` is that of the request it should have been, where that could be read; `answers` says that it was
     an answer of theirs, so that `id` is the ask of ours which it should have ended."""
 
-    def __init__(self, code: int, message: str, id: RequestId | None = None, answers: bool = False) -> None:  # noqa: A002
+    def __init__(self, code: int, message: str, id: RequestId | None = None, answers: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.id = id
         self.answers = answers
 
+    def as_answer(self) -> Failure | None:
+        """What to hand to a peer so that the ask ends now instead of at its deadline; None when it names no ask."""
+        if not self.answers or self.id is None:
+            return None
+        return Failure(self.id, ErrorObject(self.code, self.message))
+
 
 class _Envelope(msgspec.Struct):
     jsonrpc: str | None = None
-    id: int | str | None | UnsetType = UNSET
+    id: int | str | UnsetType | None = UNSET
     method: str | None = None
     params: Raw = _NOTHING
     result: Raw = _NOTHING
     error: Raw = _NOTHING
 
 
+class _Error(msgspec.Struct):
+    """`Raw | None` cannot be decoded into (msgspec reads it as null alone), so absence is an empty `Raw` here."""
+
+    code: int
+    message: str
+    data: Raw = _NOTHING
+
+
 _envelopes = msgspec.json.Decoder(_Envelope)
-_errors = msgspec.json.Decoder(ErrorObject)
+_errors = msgspec.json.Decoder(_Error)
 _ids = msgspec.json.Decoder(int | str)
 
 
@@ -83,14 +100,16 @@ def read_message(data: bytes, limits: Limits) -> Message:
     except RecursionError:
         raise _too_deep(limits) from None
     except (msgspec.DecodeError, ValueError) as error:
+        if b"\\u" in data and (mended := _mended(data)) != data:
+            return read_message(mended, limits)
         raise _why(data, error) from None
-    if _deeper_than(data, limits.max_depth):
+    if limits.max_depth is not None and _deeper_than(data, limits.max_depth):
         raise _too_deep(limits)
     return _message(envelope)
 
 
 def read_messages(data: bytes, limits: Limits) -> list[Message | Unreadable] | Message:
-    """One message, or the members of a batch, each read for itself. Raises `Unreadable` when the whole is none of both."""
+    """One message, or the members of a batch, each read for itself. Raises `Unreadable` when it is neither."""
     if data.lstrip(_BOM + b" \t\r\n")[:1] != b"[":
         return read_message(data, limits)
     data = _checked(data, limits)
@@ -118,8 +137,7 @@ def _checked(data: bytes, limits: Limits) -> bytes:
         raise Unreadable(INVALID_REQUEST, f"Invalid request: {len(data)} bytes, the limit is {limits.max_bytes}")
     if data.isascii():
         return data
-    if data.startswith(_BOM):
-        data = data[len(_BOM) :]
+    data = data.removeprefix(_BOM)
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -146,7 +164,7 @@ def _message(envelope: _Envelope) -> Message:
 
 
 def _params(params: Raw, request_id: RequestId | None) -> Raw | None:
-    start = memoryview(params)[:1]
+    start = memoryview(params)[:1].tobytes()
     if start == b"{":
         return params
     if not start or bytes(params) == b"null":
@@ -163,19 +181,21 @@ def _answer(envelope: _Envelope, known: RequestId | None) -> Message:
     if has_error and has_result and bytes(result) != b"null":
         raise Unreadable(INVALID_REQUEST, 'Invalid response: both "result" and "error"', known, True)
     if has_error:
-        return Failure(known, _error(error, known))
+        return Failure(known, _error(error))
     if not has_result:
-        raise Unreadable(INVALID_REQUEST, 'Invalid request: none of "method", "result" and "error"', known)
+        raise Unreadable(INVALID_REQUEST, 'Invalid request: none of "method", "result" and "error"', known, True)
     if known is None:
         raise Unreadable(INVALID_REQUEST, 'Invalid response: "id" must be a string or an integer', None, True)
     return Result(known, result)
 
 
-def _error(error: Raw, known: RequestId | None) -> ErrorObject:
+def _error(error: Raw) -> ErrorObject:
+    """An error we cannot read is an error all the same: whoever waits for it must not wait longer."""
     try:
-        return _errors.decode(error)
+        read = _errors.decode(error)
+        return ErrorObject(read.code, read.message, read.data if memoryview(read.data) else None)
     except (msgspec.DecodeError, ValueError) as problem:
-        raise Unreadable(INVALID_REQUEST, f'Invalid response: "error": {problem}', known, True) from None
+        return ErrorObject(INTERNAL_ERROR, f"The error in the response is malformed: {problem}", error)
 
 
 def _why(data: bytes, error: Exception) -> Unreadable:
@@ -195,25 +215,70 @@ def _why(data: bytes, error: Exception) -> Unreadable:
 
 
 def _too_deep(limits: Limits) -> Unreadable:
-    return Unreadable(INVALID_REQUEST, f"Invalid request: nested deeper than {limits.max_depth}")
+    bound = "we can read" if limits.max_depth is None else str(limits.max_depth)
+    return Unreadable(INVALID_REQUEST, f"Invalid request: nested deeper than {bound}")
 
 
-_TO_BRACES = bytes.maketrans(b"[]", b"{}")
+_escape = re.compile(
+    rb"\\\\"  # an escaped backslash, so that what follows it is text
+    rb"|\\u[dD][89abAB][0-9a-fA-F]{2}(?P<low>\\u[dD][c-fC-F][0-9a-fA-F]{2})?"
+    rb"|\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
+
+
+def _mended(data: bytes) -> bytes:
+    """Halves of surrogate pairs as the replacement character. JavaScript writes such a half when somebody cut a text in
+    the middle of an emoji; JSON allows it, Unicode and our decoder do not, and the message is worth more."""
+
+    def mend(found: re.Match[bytes]) -> bytes:
+        whole = found["low"] is not None or found[0] == b"\\\\"
+        return found[0] if whole else b"\\ufffd"
+
+    return _escape.sub(mend, data)
+
+
+_TO_STEPS = bytes.maketrans(b"[]{}", b"\x01\xff\x01\xff")
 _ALL_BUT_STRUCTURE = bytes(byte for byte in range(256) if byte not in b'"{}[]')
+
+_CHEAP_PASSES = 8
+"""Levels taken away one by one before the rest is counted: most JSON is no deeper, and a pass is the cheaper."""
+
+_SMALL = 4096
+"""Bytes up to which counting is cheaper than skipping from one bracket to the next."""
 
 
 def _deeper_than(data: bytes, limit: int) -> bool:
     """Whether well-formed JSON nests deeper. Brackets within strings do not count, but they are counted first because
     that is cheap and nearly always settles it."""
-    if data.count(b"{") + data.count(b"[") <= limit:
+    if not _more_brackets_than(data, limit):
         return False
+    steps = _steps(data)
+    for _ in range(_CHEAP_PASSES):
+        # Each pass takes away exactly the innermost level.
+        steps = steps.replace(b"\x01\xff", b"")
+        limit -= 1
+        if not steps or limit == 0:
+            return bool(steps)
+    return max(accumulate(memoryview(steps).cast("b"))) > limit
+
+
+def _more_brackets_than(data: bytes, limit: int) -> bool:
+    if len(data) <= _SMALL:
+        return data.count(b"{") + data.count(b"[") > limit
+    for bracket in (b"{", b"["):
+        at = data.find(bracket)
+        while at >= 0:
+            limit -= 1
+            if limit < 0:
+                return True
+            at = data.find(bracket, at + 1)
+    return False
+
+
+def _steps(data: bytes) -> bytes:
+    """The brackets outside of strings, as signed bytes: 1 for in, -1 for out."""
     if b"\\" in data:
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    structure = data.translate(_TO_BRACES, _ALL_BUT_STRUCTURE)
-    braces = b"".join(structure.split(b'"')[::2])
-    for _ in range(limit):
-        # Each pass takes away exactly the innermost level.
-        braces = braces.replace(b"{}", b"")
-        if not braces:
-            return False
-    return True
+    structure = data.translate(_TO_STEPS, _ALL_BUT_STRUCTURE)
+    # Two adjacent quotes are an empty string or nothing between two strings: either way no bracket changes sides.
+    return b"".join(structure.replace(b'""', b"").split(b'"')[::2])

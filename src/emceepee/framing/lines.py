@@ -2,8 +2,8 @@
 
 Not the reading of a message (`json_text`). LF ends a line, CRLF is tolerated, blank lines are nobody's.
 
-The one rule: memory stays below one line of the limit plus one chunk, whatever comes; a longer line is dropped up to its
-end, said once, and the next line is whole again.
+The one rule: memory stays below one line of the limit plus one chunk, whatever comes; a longer line is dropped up to
+its end, said once, and the next line is whole again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from emceepee.framing.json_text import Limits
 
 HEAD = 512
 """How much of a dropped line is kept for whoever wants to know which message it was."""
+
+_LINE_END = 1
+"""The CR of a CRLF is not counted as part of the line."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,18 +36,20 @@ class LineReader:
 
     def feed(self, chunk: bytes) -> Iterator[bytes | Overlong]:
         """What is complete now. The chunk is taken in at once, whether or not the result is read."""
-        lines = chunk.split(b"\n")
-        if len(lines) == 1:
-            return iter(self._keep(chunk))
         found: list[bytes | Overlong] = []
-        found.extend(self._keep(lines[0]))
-        if not self._dropping:
-            self._finish(bytes(self._buffer), found)
-        self._buffer.clear()
-        self._dropping = False
-        for line in lines[1:-1]:
+        if b"\n" not in chunk:
+            self._hold(chunk, found)
+            return iter(found)
+        lines = chunk.split(b"\n")
+        if self._buffer or self._dropping:
+            self._hold(lines[0], found)
+            lines[0] = bytes(self._buffer)
+            self._buffer.clear()
+            self._dropping = False
+        last = lines.pop()
+        for line in lines:
             self._finish(line, found)
-        found.extend(self._keep(lines[-1]))
+        self._hold(last, found)
         return iter(found)
 
     def end(self) -> bytes | None:
@@ -54,22 +59,18 @@ class LineReader:
         self._dropping = False
         return rest or None
 
-    def _keep(self, part: bytes) -> list[bytes | Overlong]:
-        """Hold on to a line whose end has not come; say so when it has become too long."""
+    def _hold(self, part: bytes, found: list[bytes | Overlong]) -> None:
+        """Keep the beginning of a line whose end has not come; say so when it has become too long."""
         if self._dropping:
-            return []
+            return
         self._buffer += part
-        # One more than the limit may be the CR of a CRLF.
-        if len(self._buffer) <= self._limit + 1:
-            return []
-        overlong = Overlong(self._limit, bytes(self._buffer[:HEAD]))
-        self._buffer.clear()
-        self._dropping = True
-        return [overlong]
+        if len(self._buffer) > self._limit + _LINE_END:
+            found.append(Overlong(self._limit, bytes(self._buffer[:HEAD])))
+            self._buffer.clear()
+            self._dropping = True
 
     def _finish(self, line: bytes, found: list[bytes | Overlong]) -> None:
-        line = line.strip()
-        if len(line) > self._limit:
+        if len(line) > self._limit + _LINE_END:
             found.append(Overlong(self._limit, line[:HEAD]))
-        elif line:
+        elif line := line.strip():
             found.append(line)

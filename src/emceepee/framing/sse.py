@@ -19,6 +19,9 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 """The SDK's client gives up at 1 MiB and loses real tool results by it."""
 
 _BOM = b"\xef\xbb\xbf"
+_COLON = 0x3A
+_RETRY_DIGITS = 12
+"""Milliseconds of thirty years. Longer ones are no time but an attempt."""
 _newline = re.compile(rb"\r\n|\r|\n")
 
 
@@ -35,14 +38,21 @@ class SseEvent:
 
 
 class SseReader:
+    _event: str
+    _data: bytes | None
+    _more_data: bytearray | None
+    _id: str | None
+    _retry: int | None
+    _size: int
+    _overlong: bool
+
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self.last_id = ""
         self._limit = max_event_bytes
         self._line = bytearray()
+        self._cutting = False
         self._after_cr = False
         self._at_start = True
-        self._size = 0
-        self._overlong = False
         self._reset()
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
@@ -50,18 +60,20 @@ class SseReader:
         chunk = self._without_cr(chunk)
         if self._at_start:
             chunk = self._without_bom(chunk)
-        lines = chunk.split(b"\n")
-        if len(lines) == 1:
+        if b"\n" not in chunk:
             self._hold(chunk)
             return []
-        events: list[SseEvent] = []
-        self._hold(lines[0])
-        lines[0] = bytes(self._line)
-        self._line.clear()
+        lines = chunk.split(b"\n")
+        if self._line or self._cutting:
+            self._hold(lines[0])
+            lines[0] = b":" if self._cutting else bytes(self._line)
+            self._line.clear()
+            self._cutting = False
         last = lines.pop()
+        events: list[SseEvent] = []
         for line in lines:
             if line:
-                self._field(line)
+                self._read(line)
             else:
                 self._dispatch(events)
         self._hold(last)
@@ -85,45 +97,59 @@ class SseReader:
         if len(start) < len(_BOM) and _BOM.startswith(start):
             return start
         self._at_start = False
-        return start[3:] if start.startswith(_BOM) else start
+        return start.removeprefix(_BOM)
 
     def _hold(self, part: bytes) -> None:
         """Keep the beginning of a line whose end has not come, within the bound. Of a comment the mark is enough."""
-        self._line += part
-        if self._line[:1] == b":":
-            del self._line[1:]
-        elif self._size + len(self._line) > self._limit:
+        if self._cutting:
+            return
+        line = self._line
+        line += part
+        if line[:1] == b":":
+            del line[1:]
+        elif self._size + len(line) > self._limit:
             self._drop()
-            del self._line[16:]
+            line.clear()
+            self._cutting = True
 
     def _drop(self) -> None:
+        """This event is too long: forget its data, but go on to look for its id, so that it can be resumed after."""
         self._overlong = True
-        self._data = b""
+        self._data = None
         self._more_data = None
+        self._size = 0
 
-    def _field(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
-        if value[:1] == b" ":
-            value = value[1:]
+    def _read(self, line: bytes) -> None:
+        """One complete line that is not blank."""
+        if line[0] == _COLON:
+            return
+        if self._size + len(line) > self._limit:
+            self._drop()
+        elif line.startswith(b"data: "):
+            # Not `partition`: that would copy a large result once more.
+            self._add_data(line[6:])
+        else:
+            name, _, value = line.partition(b":")
+            self._set(name, value.removeprefix(b" "))
+
+    def _set(self, name: bytes, value: bytes) -> None:
         if name == b"data":
             self._add_data(value)
-        elif name == b"event":
-            self._size += len(line)
+            return
+        self._size += len(name) + len(value)
+        if name == b"event":
             self._event = value.decode("utf-8", "replace")
         elif name == b"id":
             if b"\0" not in value:
                 self._id = value.decode("utf-8", "replace")
-        elif name == b"retry" and value.isdigit() and len(value) <= 12:
+        elif name == b"retry" and value.isdigit() and len(value) <= _RETRY_DIGITS:
             self._retry = int(value)
 
     def _add_data(self, value: bytes) -> None:
-        self._size += len(value) + 1
-        if self._size > self._limit + 1:
-            self._drop()
         if self._overlong:
-            self._has_data = True
-        elif not self._has_data:
-            self._has_data = True
+            return
+        self._size += len(value) + 1
+        if self._data is None:
             self._data = value
         else:
             if self._more_data is None:
@@ -134,23 +160,22 @@ class SseReader:
     def _dispatch(self, events: list[SseEvent]) -> None:
         if self._id is not None:
             self.last_id = self._id
-        if self._has_data or self._overlong or self._id is not None or self._retry is not None:
-            data = self._data if self._more_data is None else bytes(self._more_data)
-            events.append(SseEvent(self._event or "message", data, self._id, self._retry, self._overlong))
+        data = self._data if self._more_data is None else bytes(self._more_data)
+        if data is not None or self._overlong or self._id is not None or self._retry is not None:
+            events.append(SseEvent(self._event or "message", data or b"", self._id, self._retry, self._overlong))
         self._reset()
 
     def _reset(self) -> None:
         self._event = ""
-        self._data = b""
-        self._more_data: bytearray | None = None
-        self._has_data = False
-        self._id: str | None = None
-        self._retry: int | None = None
+        self._data = None
+        self._more_data = None
+        self._id = None
+        self._retry = None
         self._size = 0
         self._overlong = False
 
 
-def write_event(data: bytes, *, id: str | None = None, event: str | None = None, retry: int | None = None) -> bytes:  # noqa: A002
+def write_event(data: bytes, *, id: str | None = None, event: str | None = None, retry: int | None = None) -> bytes:
     """One event. Line ends within the data are kept as LF, which JSON does not mind. Raises `ValueError` for an id or a
     name that would break out of its line."""
     head = b""

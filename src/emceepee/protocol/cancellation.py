@@ -23,12 +23,12 @@ NEVER_CANCELLED = frozenset({"initialize"})
 
 
 class _Params(msgspec.Struct):
-    requestId: int | str | None = None  # noqa: N815 - the wire's spelling
+    requestId: int | str | None = None
     reason: str | None = None
 
 
 class _IdAlone(msgspec.Struct):
-    requestId: int | str  # noqa: N815 - the wire's spelling
+    requestId: int | str
 
 
 _params = msgspec.json.Decoder(_Params)

@@ -1,6 +1,7 @@
 """What we owe the other side: each of its requests is answered at most once, then forgotten.
 
-Works alone (the front uses it for clients) and inside `Peer`. It does not know what a method means or how long it takes.
+Works alone (the front uses it for clients) and inside `Peer`. It knows neither what a method means nor how long it
+takes.
 
 The one rule: an id leaves the table when its request is answered, refused or cancelled, whichever is first, and only
 the first of them says anything.

@@ -16,8 +16,8 @@ from emceepee.protocol.faults import LocalMisuse, PeerClosed
 from emceepee.protocol.messages import RequestId
 
 _SPARE = 64
-"""How many ended asks the deadline heap may hold beyond twice the pending ones before it is rebuilt: enough that a quiet
-peer never rebuilds, few enough to cost nothing."""
+"""How many ended asks the deadline heap may hold beyond twice the pending ones before it is rebuilt: enough that a
+quiet peer never rebuilds, few enough to cost nothing."""
 
 
 class Asked:
@@ -66,7 +66,8 @@ class Outbound:
         self._prefix = prefix
         self._count = 0
         self._pending: dict[RequestId, Asked] = {}
-        self._deadlines: list[tuple[float, int, Asked]] = []
+        # Ids, not asks: an ended one may wait here for its deadline, and must not keep its caller's result alive.
+        self._deadlines: list[tuple[float, int, str]] = []
         self.closed: str | None = None
 
     def __len__(self) -> int:
@@ -82,7 +83,7 @@ class Outbound:
             raise LocalMisuse(f"The id {asked.id!r} is already waiting for its answer")
         self._pending[asked.id] = asked
         if deadline is not None:
-            self._watch(deadline, asked)
+            self._watch(deadline, asked.id)
         return asked
 
     def find(self, request_id: RequestId | None) -> Asked | None:
@@ -108,7 +109,7 @@ class Outbound:
     def next_deadline(self) -> float | None:
         """The earliest deadline of a waiting ask."""
         deadlines = self._deadlines
-        while deadlines and deadlines[0][2].ended:
+        while deadlines and deadlines[0][2] not in self._pending:
             heapq.heappop(deadlines)
         return deadlines[0][0] if deadlines else None
 
@@ -116,9 +117,9 @@ class Outbound:
         """End every ask whose deadline has come, earliest first."""
         due: list[Asked] = []
         while (first := self.next_deadline()) is not None and first <= now:
-            asked = heapq.heappop(self._deadlines)[2]
-            self.take(asked.id)
-            due.append(asked)
+            asked = self.take(heapq.heappop(self._deadlines)[2])
+            if asked is not None:
+                due.append(asked)
         return due
 
     def close(self, reason: str) -> list[Asked]:
@@ -133,9 +134,9 @@ class Outbound:
             asked.ended = True
         return left
 
-    def _watch(self, deadline: float, asked: Asked) -> None:
+    def _watch(self, deadline: float, request_id: str) -> None:
         """Ended asks stay in the heap until they surface; rebuild it before they outnumber the living."""
         if len(self._deadlines) > 2 * len(self._pending) + _SPARE:
-            self._deadlines = [entry for entry in self._deadlines if not entry[2].ended]
+            self._deadlines = [entry for entry in self._deadlines if entry[2] in self._pending]
             heapq.heapify(self._deadlines)
-        heapq.heappush(self._deadlines, (deadline, self._count, asked))
+        heapq.heappush(self._deadlines, (deadline, self._count, request_id))

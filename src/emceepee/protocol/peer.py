@@ -155,7 +155,9 @@ class Peer:
         request_id, reason = read
         if request_id in self._owing:
             debt = self._owing.cancelled(request_id, reason)
-            return Stray(f"a cancellation of {request_id!r}, forbidden") if debt is None else CancelledByPeer(debt, reason)
+            if debt is None:
+                return Stray(f"a cancellation of {request_id!r}, which cannot be cancelled")
+            return CancelledByPeer(debt, reason)
         asked = self._out.take(request_id)
         if asked is None:
             return Stray(f"a cancellation of {request_id!r}, for which nothing waits")

@@ -16,7 +16,7 @@ PROGRESS = "notifications/progress"
 
 
 class _Params(msgspec.Struct):
-    progressToken: int | str | None = None  # noqa: N815 - the wire's spelling
+    progressToken: int | str | None = None
 
 
 _params = msgspec.json.Decoder(_Params)
