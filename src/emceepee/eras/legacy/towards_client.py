@@ -1,0 +1,177 @@
+"""What a legacy client said, read; and what it is told, written in the words of its revision.
+
+Not here: sessions, streams, ids, and the requests which never leave the front (`ping`). The one rule: what came from a
+legacy backend goes out byte for byte unless this client's revision cannot say it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec import Raw
+
+from emceepee.eras.faults import (
+    RESOURCE_NOT_FOUND,
+    URL_ELICITATION_REQUIRED,
+    hidden,
+    means_missing_resource,
+    own_fault,
+    untellable,
+)
+from emceepee.eras.legacy.reshape import reshaped
+from emceepee.eras.meta import split_meta
+from emceepee.eras.notices import LOG, UPDATED, list_changed_method, write_params, write_progress
+from emceepee.eras.peek import is_object
+from emceepee.eras.refusal import MISSING_CAPABILITY
+from emceepee.eras.requests import ReadCall, carried_params
+from emceepee.eras.revisions import LATEST_LEGACY, negotiate, older
+from emceepee.errors import ClientFault
+from emceepee.protocol.messages import INVALID_PARAMS, ErrorObject, Request, RequestId, write_notification
+from emceepee.vocabulary.calls import Call, Caller
+from emceepee.vocabulary.names import LOG_LEVELS, LogLevel
+from emceepee.vocabulary.notices import ListChanged, LogLine, Notice, OtherNotice, Progress, ResourceUpdated
+from emceepee.vocabulary.outcomes import Done, Failed
+from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, read_text, write
+
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
+
+
+@dataclass(slots=True, frozen=True)
+class Hello:
+    """An `initialize`, with the revision that it is answered with."""
+
+    revision: str
+    capabilities: Fields = field(default_factory=dict)
+    client_info: Raw | None = None
+
+
+def read_hello(params: Raw | None) -> Hello:
+    """Negotiates. Raises `ClientFault` for params that are no `initialize`."""
+    fields = _fields("initialize", params)
+    proposed = read_text(fields.get("protocolVersion"))
+    if proposed is None:
+        raise ClientFault(INVALID_PARAMS, "initialize: params.protocolVersion must be a string")
+    for key in ("capabilities", "clientInfo"):
+        if (value := fields.get(key)) is not None and not is_object(value):
+            raise ClientFault(INVALID_PARAMS, f"initialize: params.{key} must be an object")
+    capabilities = fields.get("capabilities")
+    return Hello(
+        revision=negotiate(proposed),
+        capabilities={} if capabilities is None else read_fields(capabilities),
+        client_info=fields.get("clientInfo"),
+    )
+
+
+def write_welcome(hello: Hello, capabilities: Fields, server_info: Raw, instructions: str | None) -> bytes:
+    """The result of `initialize`."""
+    welcome: dict[str, Any] = {
+        "protocolVersion": hello.revision,
+        "capabilities": _narrowed(capabilities, hello.revision),
+        "serverInfo": server_info,
+    }
+    if instructions is not None:
+        welcome["instructions"] = instructions
+    return write(welcome)
+
+
+def _narrowed(capabilities: Fields, revision: str) -> dict[str, Any]:
+    """Without what we do not carry (tasks), and without what this revision has no name for."""
+    offered: dict[str, Any] = {key: value for key, value in capabilities.items() if key != "tasks"}
+    if older(revision, "2025-03-26"):
+        offered.pop("completions", None)
+    extensions = offered.get("extensions")
+    if extensions is not None and is_object(extensions):
+        offered["extensions"] = {key: raw for key, raw in read_fields(extensions).items() if key != TASKS_EXTENSION}
+    return offered
+
+
+def read_call(request: Request, caller: Caller) -> ReadCall:
+    """A request to be carried. Raises `ClientFault` -32601 for one that is not, -32602 for a wrong shape."""
+    split = split_meta(carried_params(request))
+    call = Call(request.method, split.params, caller, split.crossing, split.token is not None)
+    return ReadCall(call, split.token)
+
+
+def read_level(params: Raw | None) -> LogLevel:
+    """The level of a `logging/setLevel`. Raises `ClientFault`."""
+    level = read_text(_fields("logging/setLevel", params).get("level"))
+    if level not in LOG_LEVELS:
+        raise ClientFault(INVALID_PARAMS, f"logging/setLevel: level must be one of {', '.join(LOG_LEVELS)}")
+    return level
+
+
+def read_subscribed(method: str, params: Raw | None) -> str:
+    """The URI of a `resources/subscribe` or `resources/unsubscribe`. Raises `ClientFault`."""
+    uri = read_text(_fields(method, params).get("uri"))
+    if uri is None:
+        raise ClientFault(INVALID_PARAMS, f"{method}: params.uri must be a string")
+    return uri
+
+
+def _fields(method: str, params: Raw | None) -> Fields:
+    try:
+        return read_fields(b"{}" if params is None else params)
+    except NotThatShape:
+        raise ClientFault(INVALID_PARAMS, f"{method}: params must be an object") from None
+
+
+def write_done(method: str, done: Done, revision: str) -> Raw:
+    """The result as this revision can say it; the very bytes that came, where it can."""
+    return reshaped(method, done, revision)
+
+
+def write_error(error: BaseException | Failed, method: str, revision: str) -> ErrorObject:
+    """An error of ours, or one that a backend answered."""
+    if means_missing_resource(error, method):
+        return _missing_resource(error)
+    if not isinstance(error, Failed):
+        return own_fault(error)
+    if (told := untellable(error)) is not None:
+        return told
+    if error.code == URL_ELICITATION_REQUIRED and older(revision, LATEST_LEGACY):
+        return hidden(error, "url_elicitation_required")
+    return ErrorObject(error.code, error.message, error.data)
+
+
+def result_instead(method: str, failed: Failed) -> bytes | None:
+    """The result which a model should see in place of this error, or None when the error is told as one.
+
+    A tool that needs what this client cannot be asked for has failed as a tool: its text reaches the model."""
+    if method != "tools/call" or failed.code != MISSING_CAPABILITY:
+        return None
+    wanted = _names_of_capabilities(failed.data)
+    text = f"This tool needs something of the client that cannot be asked for here{wanted}: {failed.message}"
+    return write({"content": [{"type": "text", "text": text}], "isError": True})
+
+
+def _names_of_capabilities(data: Raw | None) -> str:
+    try:
+        fields = {} if data is None else read_fields(data)
+        required = fields.get("requiredCapabilities")
+        return "" if required is None else f" ({', '.join(read_fields(required))})"
+    except NotThatShape:
+        return ""
+
+
+def _missing_resource(error: BaseException | Failed) -> ErrorObject:
+    if isinstance(error, Failed):
+        return ErrorObject(RESOURCE_NOT_FOUND, error.message, error.data)
+    own = own_fault(error)
+    return ErrorObject(RESOURCE_NOT_FOUND, own.message, own.data)
+
+
+def write_notice(notice: Notice, token: RequestId | None, revision: str) -> bytes | None:
+    """The whole notification, or None when this client cannot hear it. Log levels are the session's to filter."""
+    match notice:
+        case Progress():
+            without = "message" if older(revision, "2025-03-26") else None
+            return None if token is None else write_progress(notice, token, without)
+        case LogLine():
+            return write_notification(LOG, write_params(notice))
+        case ListChanged():
+            return write_notification(list_changed_method(notice), None)
+        case ResourceUpdated():
+            return write_notification(UPDATED, write_params(notice))
+        case OtherNotice():
+            return write_notification(notice.method, write_params(notice) if notice.params else None)

@@ -1,0 +1,146 @@
+"""What a modern client said, read; and what it is told, written.
+
+Not here: streams, ids, keep-alives. The one rule: every answer says all that its client needs to understand it, and
+nothing about any other request.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw
+
+from emceepee.eras.faults import (
+    URL_ELICITATION_REQUIRED,
+    hidden,
+    means_missing_resource,
+    own_fault,
+    reserved_to_its_speaker,
+    untellable,
+)
+from emceepee.eras.meta import SERVER_INFO, split_meta
+from emceepee.eras.modern.cacheable import CACHEABLE, write_hints
+from emceepee.eras.modern.discover import write_discover as write_discover
+from emceepee.eras.modern.envelope import check as check
+from emceepee.eras.modern.header_params import check_header_params as check_header_params
+from emceepee.eras.modern.listen import read_listen as read_listen
+from emceepee.eras.modern.listen import write_acknowledged as write_acknowledged
+from emceepee.eras.modern.listen import write_listen_end as write_listen_end
+from emceepee.eras.modern.listen import write_listen_notice as write_listen_notice
+from emceepee.eras.notices import LOG, write_params, write_progress
+from emceepee.eras.peek import is_array, is_object, may_mention
+from emceepee.eras.requests import ReadCall, carried_params
+from emceepee.errors import ClientFault
+from emceepee.protocol.messages import INVALID_PARAMS, ErrorObject, Request, RequestId, write_notification
+from emceepee.vocabulary.calls import Call, Caller
+from emceepee.vocabulary.names import LogLevel, Scope, at_least
+from emceepee.vocabulary.notices import LogLine, Notice, OtherNotice, Progress
+from emceepee.vocabulary.outcomes import Done, Failed
+from emceepee.vocabulary.raw_json import Fields, Payload, read_fields, read_items, to_raw, write
+
+STATUSES = {
+    -32700: 400,
+    -32600: 400,
+    -32602: 400,
+    -32020: 400,
+    -32021: 400,
+    -32022: 400,
+    -32601: 404,
+}
+"""HTTP status by error code, 200 for all others. One table for our errors and for those that backends answered: 2.12
+wants 400 for a relayed -32602, the reference SDK does it for each, and a client may not read more into it than the body
+says (V7), so two tables would only make the status depend on who noticed first."""
+
+_COMPLETE = b'{"resultType":"complete"'
+_STAMPED = (b'"resultType"', b'"_meta"')
+_HINTED = (b'"ttlMs"', b'"cacheScope"')
+
+
+def read_call(request: Request, scope: Scope, principal: str) -> ReadCall:
+    """A request which the ladder let through. Raises `ClientFault` for params of a wrong shape."""
+    split = split_meta(carried_params(request))
+    if "requestState" in split.params:
+        raise ClientFault(INVALID_PARAMS, "Invalid or expired requestState")
+    caller = Caller(scope, principal, split.capabilities or {}, split.client_info)
+    call = Call(request.method, split.params, caller, split.crossing, split.token is not None, split.log_level)
+    return ReadCall(call, split.token)
+
+
+def write_done(method: str, done: Done, server_info: Raw) -> bytes:
+    """The result with what this era adds: its type, who answered, and for how long it holds."""
+    payload = _without_execution(done.payload) if method == "tools/list" else done.payload
+    raw = bytes(payload.raw())
+    hints = write_hints(done.hints) if method in CACHEABLE else b""
+    stamped = _STAMPED + _HINTED if hints else _STAMPED
+    if any(key in raw for key in stamped) or b"\\u00" in raw:
+        return _restamped(payload.fields(), hints, server_info)
+    head = b"".join((_COMPLETE, hints, b',"_meta":{"', SERVER_INFO.encode(), b'":', server_info, b"}"))
+    if len(raw) < 16 and not payload.fields():
+        return head + b"}"
+    return b"".join((head, b",", memoryview(raw)[raw.index(b"{") + 1 :]))
+
+
+def _restamped(fields: Fields, hints: bytes, server_info: Raw) -> bytes:
+    """The long way, for results which already have one of our keys, or may."""
+    meta = fields.get("_meta")
+    crossing = read_fields(meta) if meta is not None and is_object(meta) else {}
+    stamped = read_fields(_COMPLETE + hints + b"}")
+    rest = {key: raw for key, raw in fields.items() if key not in stamped}
+    return write({**stamped, **rest, "_meta": {**crossing, SERVER_INFO: server_info}})
+
+
+def _without_execution(payload: Payload) -> Payload:
+    """Tools without what a former revision said about running them as tasks."""
+    if not may_mention(bytes(payload.raw()), b'"execution"'):
+        return payload
+    listed = payload.get("tools")
+    if listed is None or not is_array(listed):
+        return payload
+    return payload.changed({"tools": [_less_execution(tool) for tool in read_items(listed)]})
+
+
+def _less_execution(tool: Raw) -> Raw:
+    fields = read_fields(tool) if is_object(tool) else {}
+    if "execution" not in fields:
+        return tool
+    return to_raw({key: raw for key, raw in fields.items() if key != "execution"})
+
+
+def write_error(error: BaseException | Failed, method: str) -> tuple[int, ErrorObject]:
+    """HTTP status and error, for one of ours or one that a backend answered."""
+    told = _told(error, method)
+    return STATUSES.get(told.code, 200), told
+
+
+def _told(error: BaseException | Failed, method: str) -> ErrorObject:
+    if means_missing_resource(error, method):
+        return _missing_resource(error)
+    if not isinstance(error, Failed):
+        return own_fault(error)
+    if (told := untellable(error)) is not None:
+        return told
+    if error.code == URL_ELICITATION_REQUIRED:
+        return hidden(error, "url_elicitation_required")
+    if reserved_to_its_speaker(error.code):
+        return hidden(error)
+    return ErrorObject(error.code, error.message, error.data)
+
+
+def _missing_resource(error: BaseException | Failed) -> ErrorObject:
+    if isinstance(error, Failed):
+        return ErrorObject(INVALID_PARAMS, error.message, error.data)
+    own = own_fault(error)
+    return ErrorObject(INVALID_PARAMS, own.message, own.data)
+
+
+def write_notice(notice: Notice, token: RequestId | None, log_level: LogLevel | None) -> bytes | None:
+    """The whole notification for the stream of one request, or None when it may not be told there. What changed is
+    told on listen streams only."""
+    match notice:
+        case Progress():
+            return None if token is None else write_progress(notice, token)
+        case LogLine():
+            heard = log_level is not None and at_least(notice.level, log_level)
+            return write_notification(LOG, write_params(notice)) if heard else None
+        case OtherNotice():
+            return write_notification(notice.method, write_params(notice) if notice.params else None)
+        case _:
+            return None

@@ -1,0 +1,39 @@
+"""Looks at raw JSON without decoding it.
+
+Not here: anything that understands a value. The one rule: a glance may answer "perhaps" where the truth is "no", never
+"no" where it is "yes", so that whoever glances first and decodes second misses nothing.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw
+
+_QUOTE, _BRACE, _BRACKET, _NULL = b'"{[n'
+
+
+def first(raw: Raw | bytes) -> int:
+    """The first byte of a value, or 0 where there is none."""
+    view = memoryview(raw)
+    return view[0] if view.nbytes else 0
+
+
+def is_object(raw: Raw | bytes) -> bool:
+    return first(raw) == _BRACE
+
+
+def is_array(raw: Raw | bytes) -> bool:
+    return first(raw) == _BRACKET
+
+
+def is_text(raw: Raw | bytes) -> bool:
+    return first(raw) == _QUOTE
+
+
+def is_null(raw: Raw | bytes) -> bool:
+    return first(raw) == _NULL
+
+
+def may_mention(text: bytes, key: bytes) -> bool:
+    """Whether an ASCII key (given with its quotes) may occur at any depth. A key may be spelled with escapes, so any
+    escape of an ASCII character counts as a perhaps; inside a string a quote is escaped and does not match."""
+    return key in text or b"\\u00" in text
