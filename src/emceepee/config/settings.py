@@ -1,9 +1,9 @@
-"""Every setting of the gateway itself, with its default: one frozen tree, given as values to the parts that need them.
+"""Every setting that a person can give, with its default: one frozen tree, and from it what each part wants to know.
 
 It holds no server (that is `backends.definition`) and reads nothing: files become settings in `gateway_settings`,
-command-line options in `cli`.
+command-line options in `cli`. A part's own settings may hold more than can be given here; its default is ours.
 
-The one rule: a wait and a bound each have exactly one name, here, and error messages use that name.
+The one rule: a wait and a bound each have exactly one name, here, and a part never sees this tree.
 """
 
 from __future__ import annotations
@@ -11,29 +11,37 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from emceepee.front.settings import FrontSettings
+from emceepee.relay.settings import RelaySettings
+from emceepee.sessions.settings import SessionSettings
+
 Level: TypeAlias = Literal["debug", "info", "warn", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
+
+_FRONT = FrontSettings()
+_RELAY = RelaySettings()
+_SESSIONS = SessionSettings()
 
 
 @dataclass(slots=True, frozen=True)
 class Timeouts:
     """Seconds. Each is a separate promise (X-CON-01): raising one never raises another."""
 
-    execute: float = 120.0
+    execute: float = _RELAY.execute_timeout_ms / 1000
     """`execute_tool` before it answers without its result."""
     connect: float = 10.0
     """One attempt to reach a server, from nothing to a known era."""
-    relay_call: float = 600.0
+    relay_call: float = _RELAY.call_timeout
     """A request through `/servers/{name}/mcp` and `/direct/mcp`."""
-    listing: float = 2.0
+    listing: float = _RELAY.listing_budget
     """How long a listing or an `initialize` waits for slow servers before it goes on without them."""
-    session_idle: float = 1800.0
+    session_idle: float = _SESSIONS.idle_limit
     """A legacy session that nobody has used for so long is closed."""
-    session_sweep: float = 300.0
+    session_sweep: float = _SESSIONS.sweep_every
     """How often idle sessions are looked for."""
-    keep_alive: float = 15.0
-    """Between comments on an SSE stream that has nothing to say."""
-    shutdown: float = 10.0
+    keep_alive: float = _FRONT.keep_alive
+    """Silence after which a waiting answer becomes a stream and says that it is alive."""
+    shutdown: float = _FRONT.drain
     """For calls that run when we are told to stop."""
 
 
@@ -41,35 +49,64 @@ class Timeouts:
 class Limits:
     """Bounds. Reaching one is an error that names it."""
 
-    max_body: int = 4 * 1024 * 1024
+    max_body: int = _FRONT.max_body
     """Bytes of one message of a client."""
-    max_message: int = 64 * 1024 * 1024
-    """Bytes of one message of a server: results are larger than requests."""
-    max_depth: int = 64
+    max_depth: int = _FRONT.max_depth
     """Nesting of one message."""
-    max_sessions: int = 10_000
+    max_sessions: int = _SESSIONS.max_sessions
     max_servers: int = 200
-    max_streams: int = 20_000
-    """Open SSE streams of all clients together."""
-    max_connections: int = 10_000
-    """Connections to servers, of all scopes together."""
-    max_calls_per_session: int = 1000
-    """Calls of one scope that run at the same time."""
+    max_listens: int = _FRONT.max_listens
+    """Subscription streams of all modern clients together."""
+    max_calls: int = _FRONT.max_calls
+    """Modern requests at the same time, of all clients together."""
+    max_calls_per_session: int = _SESSIONS.max_in_flight
+    """Calls of one legacy session at the same time."""
+    max_connections: int = _FRONT.max_connections
+    """Connections of clients."""
 
 
 @dataclass(slots=True, frozen=True)
 class Settings:
     host: str = "127.0.0.1"
     port: int = 8080
-    allowed_origins: tuple[str, ...] = ()
-    """Web origins that may call besides our own; `*` is not among the things that can be said."""
-    allowed_hosts: tuple[str, ...] = ()
-    """Host headers that are ours besides the address we listen on, for use behind a proxy."""
+    allowed_origins: tuple[str, ...] = tuple(sorted(_FRONT.allowed_origins))
+    """Web origins that may call, besides pages of this machine."""
+    allowed_hosts: tuple[str, ...] = tuple(sorted(_FRONT.allowed_hosts))
+    """Host headers that are ours, besides those of this machine, for use behind a proxy."""
     insecure_no_auth: bool = False
+    """Whoever reaches the port may use every server: only for networks where that is meant."""
     log_level: Level = "info"
     log_format: LogFormat = "auto"
     timeouts: Timeouts = field(default_factory=Timeouts)
     limits: Limits = field(default_factory=Limits)
+
+    def for_front(self) -> FrontSettings:
+        return FrontSettings(
+            allowed_hosts=frozenset(self.allowed_hosts),
+            allowed_origins=frozenset(self.allowed_origins),
+            max_body=self.limits.max_body,
+            max_depth=self.limits.max_depth,
+            keep_alive=self.timeouts.keep_alive,
+            max_calls=self.limits.max_calls,
+            max_listens=self.limits.max_listens,
+            max_connections=self.limits.max_connections,
+            drain=self.timeouts.shutdown,
+        )
+
+    def for_relay(self) -> RelaySettings:
+        return RelaySettings(
+            call_timeout=self.timeouts.relay_call,
+            execute_timeout_ms=round(self.timeouts.execute * 1000),
+            listing_budget=self.timeouts.listing,
+        )
+
+    def for_sessions(self) -> SessionSettings:
+        return SessionSettings(
+            max_sessions=self.limits.max_sessions,
+            idle_limit=self.timeouts.session_idle,
+            sweep_every=self.timeouts.session_sweep,
+            max_in_flight=self.limits.max_calls_per_session,
+        )
 
 
 DEFAULTS = Settings()
