@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from emceepee.eras.meta import PROTOCOL_VERSION
-from emceepee.eras.peek import may_mention
+from emceepee.eras.peek import ABSENT, is_there, may_mention
 from emceepee.eras.refusal import Refusal, unsupported_version
 from emceepee.eras.revisions import LEGACY, MODERN, SUPPORTED
 from emceepee.protocol.messages import INVALID_REQUEST, Message, Notification, Request, RequestId
@@ -23,11 +23,11 @@ Era: TypeAlias = Literal["legacy", "modern"]
 
 
 class _Meta(msgspec.Struct):
-    version: Raw | None = msgspec.field(name=PROTOCOL_VERSION, default=None)
+    version: Raw = msgspec.field(name=PROTOCOL_VERSION, default=ABSENT)
 
 
 class _Params(msgspec.Struct):
-    meta: Raw | None = msgspec.field(name="_meta", default=None)
+    meta: Raw = msgspec.field(name="_meta", default=ABSENT)
 
 
 _params_decoder = msgspec.json.Decoder(_Params)
@@ -69,7 +69,7 @@ def has_envelope(message: Any) -> bool:
         return False
     try:
         meta = _params_decoder.decode(params).meta
-        return meta is not None and _meta_decoder.decode(meta).version is not None
+        return is_there(meta) and is_there(_meta_decoder.decode(meta).version)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return False
 

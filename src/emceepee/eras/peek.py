@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from msgspec import Raw
 
+ABSENT = Raw(b"")
+"""Stands for a member that is not there, in structs of raw members: `Raw | None` would decode as null only."""
+
 _QUOTE, _BRACE, _BRACKET, _NULL = b'"{[n'
 
 
@@ -15,6 +18,10 @@ def first(raw: Raw | bytes) -> int:
     """The first byte of a value, or 0 where there is none."""
     view = memoryview(raw)
     return view[0] if view.nbytes else 0
+
+
+def is_there(raw: Raw) -> bool:
+    return len(memoryview(raw)) > 0
 
 
 def is_object(raw: Raw | bytes) -> bool:

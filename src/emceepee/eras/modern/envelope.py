@@ -1,6 +1,6 @@
 """The envelope of a modern request: the ladder that one from a client climbs, and the one we put on our own.
 
-Not here: `Mcp-Param-*` (`header_params`, which needs the tool's schema) and the params (`towards_client.read_call`).
+Not here: `Mcp-Param-*` (`headers`, which needs the tool's schema) and the params (`towards_client.read_call`).
 The one rule: the rungs are in the order of the specification and the first that fails decides, because clients choose
 what to do next by the code.
 """
@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from emceepee.eras.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
 from emceepee.eras.modern.header_values import decode_value
-from emceepee.eras.peek import is_object
+from emceepee.eras.peek import ABSENT, is_null, is_object, is_there
 from emceepee.eras.refusal import Refusal, mismatch, unsupported_version
 from emceepee.eras.requests import CARRIED
 from emceepee.eras.revisions import MODERN
@@ -33,14 +33,14 @@ _ROUTING = ("mcp-protocol-version", "mcp-method", "mcp-name")
 
 
 class _Meta(msgspec.Struct):
-    version: Raw | None = msgspec.field(name=PROTOCOL_VERSION, default=None)
-    capabilities: Raw | None = msgspec.field(name=CLIENT_CAPABILITIES, default=None)
+    version: Raw = msgspec.field(name=PROTOCOL_VERSION, default=ABSENT)
+    capabilities: Raw = msgspec.field(name=CLIENT_CAPABILITIES, default=ABSENT)
 
 
 class _Params(msgspec.Struct):
-    meta: Raw | None = msgspec.field(name="_meta", default=None)
-    name: Raw | None = None
-    uri: Raw | None = None
+    meta: Raw = msgspec.field(name="_meta", default=ABSENT)
+    name: Raw = ABSENT
+    uri: Raw = ABSENT
 
 
 _params_decoder = msgspec.json.Decoder(_Params)
@@ -58,8 +58,7 @@ def check(request: Request | Notification, headers: Headers | None) -> Refusal |
     params, meta = _read(request.params)
     if meta is None:
         return _invalid("params._meta must be an object with protocolVersion and clientCapabilities", request.id)
-    if meta.version is None or meta.capabilities is None:
-        missing = PROTOCOL_VERSION if meta.version is None else CLIENT_CAPABILITIES
+    if missing := _missing(meta):
         return _invalid(f"params._meta lacks '{missing}'", request.id)
     if not is_object(meta.capabilities):
         return _invalid(f"params._meta['{CLIENT_CAPABILITIES}'] must be an object", request.id)
@@ -94,7 +93,7 @@ def _check_notification(notification: Notification, headers: Headers | None) -> 
         return mismatch(f"{doubled} header appears more than once")
     _, meta = _read(notification.params)
     named = _single(headers, "mcp-protocol-version")
-    if meta is not None and meta.version is not None and read_text(meta.version) != named:
+    if meta is not None and is_there(meta.version) and read_text(meta.version) != named:
         return mismatch("MCP-Protocol-Version header does not match the version in the body")
     if named != MODERN:
         return unsupported_version(named or "")
@@ -106,9 +105,15 @@ def _read(params: Raw | None) -> tuple[_Params, _Meta | None]:
         return _Params(), None
     try:
         read = _params_decoder.decode(params)
-        return read, None if read.meta is None else _meta_decoder.decode(read.meta)
+        return read, _meta_decoder.decode(read.meta) if is_there(read.meta) else None
     except _unreadable:
         return _Params(), None
+
+
+def _missing(meta: _Meta) -> str | None:
+    if not is_there(meta.version):
+        return PROTOCOL_VERSION
+    return None if is_there(meta.capabilities) else CLIENT_CAPABILITIES
 
 
 def _doubled(headers: Headers) -> str | None:
@@ -128,8 +133,8 @@ def _disagreement(method: str, params: _Params, version: str | None, headers: He
     if named_method != method:
         return "Mcp-Method header does not match the method in the body"
     key = NAMING.get(method)
-    target = None if key is None else params.name if key == "name" else params.uri
-    if target is None:
+    target = params.name if key == "name" else params.uri
+    if key is None or not is_there(target) or is_null(target):
         return None
     named = _single(headers, "mcp-name")
     if named is None:

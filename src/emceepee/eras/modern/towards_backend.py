@@ -19,9 +19,9 @@ from emceepee.eras.modern.discover import read_discover as read_discover
 from emceepee.eras.modern.discover import supported_by as supported_by
 from emceepee.eras.modern.discover import write_discover_params as write_discover_params
 from emceepee.eras.modern.envelope import NAMING, write_envelope
-from emceepee.eras.modern.header_params import ANNOTATION, HeaderMap, Invalid
-from emceepee.eras.modern.header_params import compile_header_map as compile_header_map
 from emceepee.eras.modern.header_values import encode_value
+from emceepee.eras.modern.headers import ANNOTATION, HeaderMap, Invalid
+from emceepee.eras.modern.headers import compile_header_map as compile_header_map
 from emceepee.eras.modern.listen import listen_id_of as listen_id_of
 from emceepee.eras.modern.listen import read_acknowledged as read_acknowledged
 from emceepee.eras.modern.listen import write_listen as write_listen

@@ -20,7 +20,7 @@ from emceepee.eras.meta import SERVER_INFO, split_meta
 from emceepee.eras.modern.cacheable import CACHEABLE, write_hints
 from emceepee.eras.modern.discover import write_discover as write_discover
 from emceepee.eras.modern.envelope import check as check
-from emceepee.eras.modern.header_params import check_header_params as check_header_params
+from emceepee.eras.modern.headers import check_header_params as check_header_params
 from emceepee.eras.modern.listen import read_listen as read_listen
 from emceepee.eras.modern.listen import write_acknowledged as write_acknowledged
 from emceepee.eras.modern.listen import write_listen_end as write_listen_end
