@@ -1,0 +1,85 @@
+"""Carry one call to one server and bring back its outcome.
+
+It decides nothing about names and nothing about how an outcome is shown.
+
+The one rule: a call is made a second time only where the first cannot have been seen, or where doing it twice is the
+same as doing it once; otherwise `OutcomeUnknown` is the answer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeAlias
+
+from emceepee.errors import BackendUnavailable, OutcomeUnknown
+from emceepee.relay.ports import Connection
+from emceepee.relay.reach import Reach
+from emceepee.relay.surface import OnNotice
+from emceepee.runtime.clock import Clock
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.names import Scope, ServerName
+from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.raw_json import read_text
+
+_log = logging.getLogger("emceepee.relay")
+
+TOOLS_CALL = "tools/call"
+
+Repeatable: TypeAlias = Callable[[ServerName, Scope, str], bool]
+"""Whether a tool is annotated so that calling it twice does no more than calling it once."""
+
+
+class Calls:
+    def __init__(self, reach: Reach, clock: Clock, repeatable: Repeatable) -> None:
+        self._reach = reach
+        self._clock = clock
+        self._repeatable = repeatable
+
+    async def carry(
+        self,
+        server: ServerName,
+        call: Call,
+        on_notice: OnNotice | None,
+        timeout: float,
+        connection: Connection | None = None,
+    ) -> Outcome:
+        """Raises `BackendFault`, or `ClientFault` for an unknown server. `connection` may be given by who has it
+        already."""
+        if call.method == TOOLS_CALL and _log.isEnabledFor(logging.DEBUG):
+            return await self._said(server, call, on_notice, timeout, connection)
+        return await self._carried(server, call, on_notice, timeout, connection)
+
+    async def _carried(
+        self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, connection: Connection | None
+    ) -> Outcome:
+        scope = call.caller.scope
+        if connection is None:
+            connection = await self._reach.connection(server, scope)
+        try:
+            return await connection.request(call, on_notice, timeout)
+        except BackendUnavailable:
+            pass
+        except OutcomeUnknown:
+            if not self._harmless_twice(server, call):
+                raise
+        connection = await self._reach.connection(server, scope)
+        return await connection.request(call, on_notice, timeout)
+
+    def _harmless_twice(self, server: ServerName, call: Call) -> bool:
+        if call.method != TOOLS_CALL:
+            return True
+        name = read_text(call.params.get("name"))
+        return name is not None and self._repeatable(server, call.caller.scope, name)
+
+    async def _said(
+        self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, connection: Connection | None
+    ) -> Outcome:
+        tool = read_text(call.params.get("name"))
+        data = {"server": server, "tool": tool, "hasArgs": "arguments" in call.params}
+        _log.debug("tool_execution_start", extra={"data": data})
+        began = self._clock.now()
+        outcome = await self._carried(server, call, on_notice, timeout, connection)
+        took = round((self._clock.now() - began) * 1000)
+        _log.debug("tool_execution_complete", extra={"data": {"server": server, "tool": tool, "durationMs": took}})
+        return outcome

@@ -1,0 +1,263 @@
+"""All servers at once: tools and prompts as `server__name`, resources by their URI.
+
+Lists wait for no slow server beyond the budget; what is missing is said in `_meta`. Of two servers that list the same
+URI the first in the registry owns it; the other's stays reachable under `/servers/{name}/mcp` and is named in `_meta`.
+
+The one rule: a call goes to the one server whose list has what it names; nothing is tried elsewhere, save reading a
+resource that nobody lists.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from msgspec import Raw
+
+from emceepee.backends.catalogue import ListName, likely_server, list_payload, make_listed, merge, tightest
+from emceepee.errors import BackendFault, ClientFault, EmceepeeError
+from emceepee.relay.call import TOOLS_CALL
+from emceepee.relay.listing import Shown
+from emceepee.relay.middle import Middle
+from emceepee.relay.pages import cut, read_cursor
+from emceepee.relay.reach import nearest
+from emceepee.relay.surface import Description, Listener, OnNotice
+from emceepee.relay.transparent import GENEROUS, LISTED, owner_among, unknown_method
+from emceepee.relay.watch import Standing
+from emceepee.vocabulary.calls import Call, Caller
+from emceepee.vocabulary.names import LogLevel, Scope, ServerName
+from emceepee.vocabulary.notices import Interest
+from emceepee.vocabulary.outcomes import CacheHints, Done, Failed, Outcome
+from emceepee.vocabulary.raw_json import Fields, NotThatShape, Payload, read_fields, read_text, to_raw
+
+_INVALID_PARAMS = -32602
+_RESOURCE_NOT_FOUND = -32002
+UNREACHABLE = "dev.emceepee/unreachable"
+STALE = "dev.emceepee/stale"
+SHADOWED = "dev.emceepee/shadowed"
+
+_MAX_INSTRUCTIONS = 8_000
+"""Characters over all servers: they are read by a model before it does anything."""
+
+_MAX_READERS = 8
+"""Servers asked in turn for a resource that none of them lists."""
+
+
+class Direct:
+    def __init__(self, middle: Middle) -> None:
+        self._middle = middle
+        self._timeout = middle.settings.call_timeout
+
+    @property
+    def name(self) -> str:
+        return "direct"
+
+    def _servers(self) -> tuple[ServerName, ...]:
+        return tuple(definition.name for definition in self._middle.registry.enabled())
+
+    async def describe(self, caller: Caller) -> Description:
+        """Waits for nobody: capabilities are those of all servers there may be, instructions of those connected now."""
+        lines = ["The tools and prompts of several MCP servers, each named server__name."]
+        for server in self._servers():
+            status = self._middle.pool.status(server, caller.scope)
+            if status.state == "error":
+                lines.append(f"Server '{server}' is not reachable now: {status.last_error}.")
+            elif status.state == "connected":
+                connection = await self._middle.reach.connection(server, caller.scope)
+                if connection.about.instructions:
+                    lines.append(f"{server}: {connection.about.instructions}")
+        return Description(GENEROUS, "\n\n".join(lines)[:_MAX_INSTRUCTIONS])
+
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+        match call.method:
+            case "tools/call":
+                return await self._call_tool(call, on_notice)
+            case "prompts/get":
+                server, own = await self._find("prompts", call, _text(call.params, "name"))
+                return await self._pass(server, call, {"name": to_raw(own)}, on_notice)
+            case "resources/read":
+                return await self._read(call, on_notice)
+            case "completion/complete":
+                return await self._complete(call, on_notice)
+        name = LISTED.get(call.method)
+        if name is None:
+            raise unknown_method(call.method)
+        return await self._list(name, call)
+
+    # -- lists
+
+    async def _list(self, name: ListName, call: Call) -> Done:
+        cursor = read_cursor(call.params)
+        scope, settings = call.caller.scope, self._middle.settings
+        # A later page is of the same list: what was seen a moment ago is what it continues.
+        assume = settings.assume_fresh if cursor is not None else 0.0
+        shown = await self._middle.listing.get_all(self._servers(), scope, name, settings.listing_budget, assume)
+        merged = merge([(server, one.listed) for server, one in shown if one.listed is not None])
+        whole = make_listed(name, merged.items, {}, None)
+        items, following = cut(whole.items, whole.digest, cursor, settings.page_size)
+        extras = _what_is_missing(shown, merged.shadowed)
+        if following is not None:
+            extras["nextCursor"] = to_raw(following)
+        return Done(Payload(raw=list_payload(name, items, extras)), _hints(shown))
+
+    async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
+        try:
+            server, own = await self._find("tools", Call(TOOLS_CALL, {}, caller), tool)
+        except EmceepeeError:
+            return None
+        facts = self._middle.listing.facts(server, caller.scope, own)
+        return facts.input_schema if facts is not None else None
+
+    # -- finding
+
+    async def _find(self, name: ListName, call: Call, merged: str) -> tuple[ServerName, str]:
+        """The server and the own name behind a merged one. What is not known yet is asked for, once."""
+        scope = call.caller.scope
+        if found := self._known(name, scope, merged):
+            return found
+        guess = likely_server(merged)
+        servers = (guess,) if self._middle.registry.has(guess) else self._servers()
+        settings = self._middle.settings
+        patience = settings.list_timeout if len(servers) == 1 else settings.listing_budget
+        shown = await self._middle.listing.get_all(servers, scope, name, patience)
+        if found := self._known(name, scope, merged):
+            return found
+        if len(shown) == 1 and shown[0][1].state == "down" and shown[0][1].fault is not None:
+            raise shown[0][1].fault
+        raise self._unknown(name, scope, merged)
+
+    def _known(self, name: ListName, scope: Scope, merged: str) -> tuple[ServerName, str] | None:
+        guess = likely_server(merged)
+        for server in (guess, *self._servers()):
+            listed = self._middle.listing.known(server, scope, name)
+            own = listed.original(server, merged) if listed is not None else None
+            if own is not None and self._middle.registry.has(server):
+                return server, own
+        return None
+
+    def _unknown(self, name: ListName, scope: Scope, merged: str) -> ClientFault:
+        names: list[str] = []
+        for server in self._servers():
+            listed = self._middle.listing.known(server, scope, name)
+            names += listed.renamed(server) if listed is not None else ()
+        near = nearest(merged, names[:5000])
+        hint = f"; did you mean '{near}'?" if near else ""
+        return ClientFault(_INVALID_PARAMS, f"Unknown {name[:-1]}: {merged[:100]}{hint}")
+
+    # -- carrying
+
+    async def _pass(self, server: ServerName, call: Call, put: Fields, on_notice: OnNotice | None) -> Outcome:
+        """`put` replaces what names something of this server."""
+        onward = replace(call, params=call.params | put)
+        return await self._middle.calls.carry(server, onward, on_notice, self._timeout)
+
+    async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+        server, own = await self._find("tools", call, _text(call.params, "name"))
+        outcome = await self._pass(server, call, {"name": to_raw(own)}, on_notice)
+        if type(outcome) is Done:
+            facts = self._middle.listing.facts(server, call.caller.scope, own)
+            outcome.wrapped = facts is not None and facts.wrapped
+        return outcome
+
+    async def _read(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+        uri = _text(call.params, "uri")
+        owner = await self._owner(call.caller.scope, uri)
+        if owner is not None:
+            return await self._pass(owner, call, {}, on_notice)
+        return await self._read_somewhere(call, uri, on_notice)
+
+    async def _read_somewhere(self, call: Call, uri: str, on_notice: OnNotice | None) -> Outcome:
+        """Nobody lists it, but servers may have more than they list. Reading is harmless, so connected ones are
+        asked."""
+        status = self._middle.pool.status
+        connected = [one for one in self._servers() if status(one, call.caller.scope).state == "connected"]
+        for server in connected[:_MAX_READERS]:
+            try:
+                connection = await self._middle.reach.connection(server, call.caller.scope)
+                if not connection.about.offers("resources"):
+                    continue
+                outcome = await self._pass(server, call, {}, on_notice)
+            except BackendFault:
+                continue
+            if isinstance(outcome, Done):
+                return outcome
+        data = to_raw({"uri": uri})
+        return Failed(_RESOURCE_NOT_FOUND, f"Resource not found: {uri[:500]}", data, "resource_not_found")
+
+    async def _complete(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+        try:
+            ref = read_fields(call.params.get("ref", b""))
+        except NotThatShape:
+            raise ClientFault(_INVALID_PARAMS, "Invalid params: 'ref' must be an object") from None
+        if read_text(ref.get("type")) == "ref/prompt":
+            server, own = await self._find("prompts", call, _text(ref, "name"))
+            return await self._pass(server, call, {"ref": to_raw(ref | {"name": to_raw(own)})}, on_notice)
+        uri = _text(ref, "uri")
+        owner = await self._owner(call.caller.scope, uri)
+        if owner is None:
+            raise ClientFault(_INVALID_PARAMS, f"Unknown resource: {uri[:500]}", {"uri": uri})
+        return await self._pass(owner, call, {}, on_notice)
+
+    async def _owner(self, scope: Scope, uri: str) -> ServerName | None:
+        known = self._owner_known(scope, uri)
+        return known or await owner_among(self._middle, self._servers(), scope, uri)
+
+    def _owner_known(self, scope: Scope, uri: str) -> ServerName | None:
+        for server in self._servers():
+            listed = self._middle.listing.known(server, scope, "resources")
+            if listed is not None and uri in listed.index():
+                return server
+        return None
+
+    # -- notices
+
+    async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
+        watch = self._middle.watch
+        standing = Standing(watch, caller.scope, None, on_notice, functools.partial(self._owner, caller.scope))
+        await watch.listen(standing, interest)
+        if interest.lists:
+            for server in self._servers():
+                self._middle.tasks.spawn(self._connect_quietly(server, caller.scope), f"hear {server}")
+        return standing
+
+    async def _connect_quietly(self, server: ServerName, scope: Scope) -> None:
+        """Only what is connected can tell of changes; whoever is down is told of when it is listed."""
+        try:
+            await self._middle.reach.connection(server, scope)
+        except EmceepeeError:
+            return
+
+    async def set_log_level(self, caller: Caller, level: LogLevel) -> None:
+        await self._middle.watch.set_log_level(caller.scope, level)
+
+    async def forget(self, scope: Scope) -> None:
+        await self._middle.forget(scope)
+
+
+def _text(fields: Fields, key: str) -> str:
+    value = read_text(fields.get(key))
+    if value is None:
+        raise ClientFault(_INVALID_PARAMS, f"Invalid params: '{key}' must be a string")
+    return value
+
+
+def _what_is_missing(shown: Sequence[tuple[ServerName, Shown]], shadowed: Sequence[tuple[ServerName, str]]) -> Fields:
+    meta: dict[str, Any] = {}
+    if down := [{"server": server, "why": one.why} for server, one in shown if one.state == "down"]:
+        meta[UNREACHABLE] = down
+    if stale := [
+        {"server": server, "ageMs": round(one.age * 1000), "why": one.why}
+        for server, one in shown
+        if one.state == "stale"
+    ]:
+        meta[STALE] = stale
+    if shadowed:
+        meta[SHADOWED] = [{"server": server, "uri": uri} for server, uri in shadowed]
+    return {"_meta": to_raw(meta)} if meta else {}
+
+
+def _hints(shown: Sequence[tuple[ServerName, Shown]]) -> CacheHints | None:
+    """A list in which somebody is missing must be asked for again."""
+    return tightest(one.hints() for _, one in shown)

@@ -1,0 +1,229 @@
+"""What each server lists, as far as each scope knows: asked when needed, kept while fresh, never waited for too long.
+
+It merges nothing and pages nothing. Freshness: a modern server's hint counts down; without a hint a list is asked for
+each time, unless its server tells this scope of changes, or the surface said how long it may assume; a change notice or
+a new connection makes it stale at once (era-bridging 2.10, D11).
+
+The one rule: whoever asks is answered within the time it gave, with what is known and how old that is; the asking goes
+on for the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from weakref import WeakValueDictionary
+
+from emceepee.backends.catalogue import Listed, ListName, ToolFacts
+from emceepee.errors import BackendTimeout, EmceepeeError
+from emceepee.relay.drain import drain
+from emceepee.relay.patience import wait_at_most
+from emceepee.relay.reach import Reach
+from emceepee.relay.settings import RelaySettings
+from emceepee.runtime.clock import Clock
+from emceepee.runtime.spawn import TaskScope
+from emceepee.vocabulary.names import Scope, ServerName
+from emceepee.vocabulary.notices import ListKind
+from emceepee.vocabulary.outcomes import CacheHints, Failed
+
+Watched: TypeAlias = Callable[[ServerName, Scope, ListKind], bool]
+"""Whether the server tells this scope when such a list changes."""
+
+_TOLD_BY: dict[ListName, ListKind] = {
+    "tools": "tools",
+    "prompts": "prompts",
+    "resources": "resources",
+    "templates": "resources",
+}
+_ALL: tuple[ListName, ...] = ("tools", "prompts", "resources", "templates")
+
+
+@dataclass(slots=True, frozen=True)
+class Shown:
+    """One server's list as it is shown now. `fault` or `refused` says why it is not fresh."""
+
+    state: Literal["fresh", "stale", "down"]
+    listed: Listed | None = None
+    age: float = 0.0
+    fault: EmceepeeError | None = None
+    refused: Failed | None = None
+
+    @property
+    def why(self) -> str | None:
+        if self.fault is not None:
+            return str(self.fault)
+        return self.refused.message if self.refused is not None else None
+
+    def hints(self) -> CacheHints | None:
+        """What remains of the server's own; nothing may be reused of what is not fresh."""
+        if self.state != "fresh" or self.listed is None:
+            return CacheHints(0, "private")
+        hints = self.listed.hints
+        return hints and CacheHints(max(0, hints.ttl_ms - round(self.age * 1000)), hints.scope)
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """What is remembered of one list. `changes` counts the reasons to ask again; `seen` is its value when the kept list
+    was asked for, `asking` when the running question was."""
+
+    listed: Listed | None = None
+    at: float = 0.0
+    changes: int = 0
+    seen: int = -1
+    connects: int = 0
+    task: asyncio.Task[None] | None = None
+    asking: int = -1
+    fault: EmceepeeError | None = None
+    refused: Failed | None = None
+
+
+class Listing:
+    def __init__(self, reach: Reach, tasks: TaskScope, clock: Clock, settings: RelaySettings, watched: Watched) -> None:
+        self._reach = reach
+        self._tasks = tasks
+        self._clock = clock
+        self._settings = settings
+        self._watched = watched
+        self._shelves: dict[Scope, dict[tuple[ServerName, ListName], _Shelf]] = {}
+        self._count = 0
+        self._same: WeakValueDictionary[tuple[ServerName, ListName, bytes], Listed] = WeakValueDictionary()
+
+    def __len__(self) -> int:
+        return self._count
+
+    # -- asking
+
+    async def get(
+        self, server: ServerName, scope: Scope, name: ListName, patience: float, assume: float = 0.0
+    ) -> Shown:
+        """One server's list. Raises nothing that the server did; see `Shown`."""
+        return (await self.get_all((server,), scope, name, patience, assume))[0][1]
+
+    async def get_all(
+        self, servers: Sequence[ServerName], scope: Scope, name: ListName, patience: float, assume: float = 0.0
+    ) -> list[tuple[ServerName, Shown]]:
+        """Several servers' at once, in their order, within `patience` seconds for all together."""
+        shelves = [(server, self._shelf(server, scope, name)) for server in servers]
+        asked = [
+            self._ask(server, scope, name, shelf)
+            for server, shelf in shelves
+            if not self._is_fresh(server, scope, name, shelf, assume)
+        ]
+        in_time = not asked or await wait_at_most(self._clock, asked, patience)
+        return [(server, self._show(server, shelf, in_time, patience)) for server, shelf in shelves]
+
+    def known(self, server: ServerName, scope: Scope, name: ListName) -> Listed | None:
+        """What was last seen, however old; for looking things up without waiting."""
+        shelves = self._shelves.get(scope)
+        shelf = shelves.get((server, name)) if shelves is not None else None
+        return shelf.listed if shelf is not None else None
+
+    def unchanged(self, server: ServerName, scope: Scope, name: ListName) -> Listed | None:
+        """What was last seen, if nothing has been heard since that would make it wrong; for later pages of it."""
+        shelf = self._shelf(server, scope, name)
+        return shelf.listed if shelf.seen == shelf.changes and not self._is_new_link(server, scope, shelf) else None
+
+    def facts(self, server: ServerName, scope: Scope, tool: str) -> ToolFacts | None:
+        listed = self.known(server, scope, "tools")
+        return listed.facts(tool) if listed is not None else None
+
+    def repeatable(self, server: ServerName, scope: Scope, tool: str) -> bool:
+        facts = self.facts(server, scope, tool)
+        return facts is not None and facts.repeatable
+
+    # -- being told
+
+    def changed(self, server: ServerName, scope: Scope, kind: ListKind) -> None:
+        shelves = self._shelves.get(scope, {})
+        for name in _ALL:
+            if _TOLD_BY[name] == kind and (shelf := shelves.get((server, name))) is not None:
+                shelf.changes += 1
+
+    def drop(self, server: ServerName) -> None:
+        """The server is gone or is another one now."""
+        for scope in list(self._shelves):
+            for key in [key for key in self._shelves[scope] if key[0] == server]:
+                self._discard(scope, key)
+
+    def forget(self, scope: Scope) -> None:
+        for key in list(self._shelves.get(scope, {})):
+            self._discard(scope, key)
+
+    # -- inside
+
+    def _shelf(self, server: ServerName, scope: Scope, name: ListName) -> _Shelf:
+        shelves = self._shelves.setdefault(scope, {})
+        shelf = shelves.get((server, name))
+        if shelf is None:
+            if self._count >= self._settings.max_shelves:
+                oldest = next(iter(self._shelves))
+                if oldest != scope:
+                    self.forget(oldest)
+            shelf = shelves[(server, name)] = _Shelf()
+            self._count += 1
+        return shelf
+
+    def _discard(self, scope: Scope, key: tuple[ServerName, ListName]) -> None:
+        shelf = self._shelves[scope].pop(key)
+        self._count -= 1
+        if shelf.task is not None:
+            shelf.task.cancel()
+        if not self._shelves[scope]:
+            del self._shelves[scope]
+
+    def _is_fresh(self, server: ServerName, scope: Scope, name: ListName, shelf: _Shelf, assume: float) -> bool:
+        if shelf.listed is None or shelf.seen != shelf.changes or self._is_new_link(server, scope, shelf):
+            return False
+        hints = shelf.listed.hints
+        if hints is None and self._watched(server, scope, _TOLD_BY[name]):
+            return True
+        lasts = max(assume, hints.ttl_ms / 1000 if hints is not None else 0.0)
+        return self._clock.now() < shelf.at + lasts
+
+    def _is_new_link(self, server: ServerName, scope: Scope, shelf: _Shelf) -> bool:
+        return self._reach.pool.status(server, scope).connects != shelf.connects
+
+    def _ask(self, server: ServerName, scope: Scope, name: ListName, shelf: _Shelf) -> asyncio.Task[None]:
+        """The running question if nothing changed since it was put, else a new one."""
+        if shelf.task is None or shelf.task.done() or shelf.asking != shelf.changes:
+            shelf.asking = shelf.changes
+            work = self._fill(server, scope, name, shelf, shelf.changes)
+            shelf.task = self._tasks.spawn(work, f"list {name} of {server}")
+        return shelf.task
+
+    async def _fill(self, server: ServerName, scope: Scope, name: ListName, shelf: _Shelf, changes: int) -> None:
+        shelf.fault = shelf.refused = None
+        try:
+            connection = await self._reach.connection(server, scope)
+            connects = self._reach.pool.status(server, scope).connects
+            listed = await drain(server, scope, name, connection, self._settings)
+        except EmceepeeError as fault:
+            shelf.fault = fault
+            return
+        if isinstance(listed, Failed):
+            shelf.refused = listed
+        elif changes >= shelf.seen:
+            shelf.listed = self._shared(server, listed)
+            shelf.at, shelf.seen, shelf.connects = self._clock.now(), changes, connects
+
+    def _shared(self, server: ServerName, listed: Listed) -> Listed:
+        """The same list of another scope, if there is one: a thousand sessions see mostly one catalogue."""
+        key = (server, listed.name, listed.digest)
+        same = self._same.get(key)
+        if same is not None and same.hints == listed.hints and same.extras == listed.extras:
+            return same
+        self._same[key] = listed
+        return listed
+
+    def _show(self, server: ServerName, shelf: _Shelf, in_time: bool, patience: float) -> Shown:
+        waiting = not in_time and shelf.task is not None and not shelf.task.done()
+        fault = BackendTimeout(server, f"did not answer within {patience:g} s") if waiting else shelf.fault
+        age = self._clock.now() - shelf.at
+        if shelf.listed is None:
+            return Shown("down", fault=fault, refused=shelf.refused)
+        if waiting or fault is not None or shelf.refused is not None:
+            return Shown("stale", shelf.listed, age, fault, shelf.refused)
+        return Shown("fresh", shelf.listed, age)

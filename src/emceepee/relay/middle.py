@@ -1,0 +1,63 @@
+"""The parts of the middle, joined: what every surface stands on.
+
+The one rule: parts are joined here and nowhere else; a surface takes a `Middle` and builds none of it.
+"""
+
+from __future__ import annotations
+
+from emceepee.backends.registry import Change, Registry
+from emceepee.errors import EmceepeeError
+from emceepee.relay.call import Calls
+from emceepee.relay.listing import Listing
+from emceepee.relay.ports import Pool
+from emceepee.relay.reach import Reach
+from emceepee.relay.settings import RelaySettings
+from emceepee.relay.watch import Watch
+from emceepee.runtime.clock import Clock
+from emceepee.runtime.spawn import TaskScope
+from emceepee.vocabulary.names import Scope, ServerName
+from emceepee.vocabulary.notices import EVERY_LIST
+
+
+class Middle:
+    def __init__(
+        self, pool: Pool, registry: Registry, tasks: TaskScope, clock: Clock, settings: RelaySettings | None = None
+    ) -> None:
+        self.settings = settings or RelaySettings()
+        self.pool = pool
+        self.registry = registry
+        self.tasks = tasks
+        self.clock = clock
+        self.watch = Watch(tasks, self.settings)
+        self.reach = Reach(pool, registry, tasks, clock, self.watch.greet, self.settings.close_grace)
+        self.listing = Listing(self.reach, tasks, clock, self.settings, self.watch.watched)
+        self.calls = Calls(self.reach, clock, self.listing.repeatable)
+        self.watch.on_list_changed = self.listing.changed
+        self._unwatch = registry.watch(self._registry_changed)
+
+    def close(self) -> None:
+        """Stop hearing of servers. Tasks and connections belong to whoever made them."""
+        self._unwatch()
+
+    async def forget(self, scope: Scope) -> None:
+        """Never raises: the session is over whatever its servers say."""
+        self.watch.forget(scope)
+        self.listing.forget(scope)
+        await self.pool.release(scope)
+
+    def _registry_changed(self, change: Change) -> None:
+        if change.kind != "added":
+            self.reach.end(change.name)
+        self.listing.drop(change.name)
+        waiting = self.watch.replaced(change.name)
+        self.watch.tell_merged(EVERY_LIST)
+        if change.kind == "updated":
+            for scope in waiting:
+                self.tasks.spawn(self._again(change.name, scope), f"again {change.name}")
+
+    async def _again(self, server: ServerName, scope: Scope) -> None:
+        """Somebody still listens to a server that is another one now: connect, so that there is something to hear."""
+        try:
+            await self.reach.connection(server, scope)
+        except EmceepeeError:
+            return

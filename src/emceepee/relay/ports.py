@@ -1,0 +1,61 @@
+"""What the middle needs of the backends, as Protocols: a pool of connections, and one connection.
+
+It is not their documentation, and adds nothing to them; the tests' fakes and `backends.pool` both fit it.
+
+The one rule: what the relay uses of a backend is written here first.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from emceepee.backends.lifecycle import Status
+from emceepee.relay.surface import OnNotice
+from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.names import LogLevel, Scope, ServerName
+from emceepee.vocabulary.notices import Interest
+from emceepee.vocabulary.outcomes import Outcome
+
+
+class Connection(Protocol):
+    """One scope's handle on one server. It outlives the link behind it; after a gap it tells everything wished as
+    changed."""
+
+    on_notice: OnNotice | None
+    """Takes what comes unasked. None until the relay has seen the handle for the first time."""
+
+    @property
+    def about(self) -> About: ...
+
+    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Outcome:
+        """Raises `errors.BackendFault` where the server did not answer: `BackendUnavailable` only when nothing can have
+        reached it. When cancelled, or past the time-out, the server is told so."""
+        ...
+
+    async def want(self, interest: Interest) -> Interest:
+        """Replace what is wished; returns what of it the server can deliver."""
+        ...
+
+    async def set_log_level(self, level: LogLevel) -> None: ...
+
+
+class Pool(Protocol):
+    async def connection(self, server: ServerName, scope: Scope) -> Connection:
+        """The one there is, or a new one; callers share an attempt. Cancelling one of them does not end it for the
+        others."""
+        ...
+
+    def status(self, server: ServerName, scope: Scope) -> Status: ...
+
+    async def reconnect(self, server: ServerName, scope: Scope) -> Connection:
+        """Close what this scope has to the server and connect anew, without waiting out a back-off."""
+        ...
+
+    async def release(self, scope: Scope) -> None:
+        """Close all of this scope's connections, in parallel and bounded."""
+        ...
+
+    async def drop(self, server: ServerName) -> None:
+        """Close every scope's connection to the server, in parallel and bounded."""
+        ...

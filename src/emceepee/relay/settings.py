@@ -1,0 +1,45 @@
+"""How patient the middle is and how much it keeps, each with its default and reason.
+
+The one rule: a wait or a bound in `relay/` and `meta_tools/` has its number here, in seconds unless the name says
+otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True, frozen=True)
+class RelaySettings:
+    call_timeout: float = 600.0
+    """A call on the transparent and direct surfaces: clients have their own, shorter limits and cancel by
+    themselves."""
+
+    execute_timeout_ms: int = 120_000
+    max_execute_timeout_ms: int = 3_600_000
+
+    listing_budget: float = 2.0
+    """How long a question to all servers waits for the slow ones; they go on in the background."""
+
+    list_timeout: float = 30.0
+    """One page of one server's list."""
+
+    assume_fresh: float = 5.0
+    """For how long the meta-tools reuse a list whose server gave no hint: a model searches several times in a row."""
+
+    page_size: int = 1000
+    """Entries of our own pages. Large, because there are clients that never ask for a second one."""
+
+    max_pages: int = 100
+    max_list_bytes: int = 32 * 1024 * 1024
+    max_shelves: int = 20_000
+    """Lists remembered over all scopes; the oldest go first."""
+
+    max_listeners: int = 64
+    """Standing wishes of one scope."""
+
+    max_uris: int = 1000
+    """Resources that one wish may name."""
+
+    close_grace: float = 6.0
+    """How long removing a server waits for its connections to close; each has 5 s of its own."""
