@@ -47,6 +47,12 @@ class TaskScope:
         if error is not None:
             _log.error("task_failed_unexpectedly", exc_info=error, extra={"data": {"task": task.get_name()}})
 
+    async def settle(self, seconds: float) -> int:
+        """Let what runs end by itself, at most this long; how many still run."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+        return len(self._tasks)
+
     async def close(self, grace: float = 5.0) -> None:
         """Idempotent. A task that ignores its cancellation is left behind after the grace, and said."""
         self._closed = True

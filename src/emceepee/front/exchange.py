@@ -1,0 +1,114 @@
+"""One HTTP exchange as the front sees it: what came, and four ways to answer.
+
+It knows nothing of MCP. The one rule: no other file of the front knows what serves HTTP, so that a hand-written
+protocol can take uvicorn's place by implementing `Exchange`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Protocol, TypeAlias
+
+Header: TypeAlias = tuple[bytes, bytes]
+
+
+class ClientGone(Exception):  # noqa: N818 -- what happened, not a fault
+    """The client went away before its request was complete; there is nobody to answer."""
+
+
+class BodyTooLarge(Exception):  # noqa: N818
+    """More came than was allowed; the rest was not read."""
+
+
+class Exchange(Protocol):
+    """Names of headers are lower case; values as they came."""
+
+    method: str
+    path: str
+    headers: list[Header]
+
+    async def read_body(self, limit: int) -> bytes:
+        """All of it. Raises `BodyTooLarge` or `ClientGone`."""
+        ...
+
+    async def answer(self, status: int, headers: list[Header], body: bytes) -> None:
+        """Everything at once; only if nothing was started. Waits while the client does not read."""
+        ...
+
+    async def start(self, status: int, headers: list[Header]) -> None: ...
+
+    async def write(self, chunk: bytes) -> None:
+        """Waits while the client does not read: that is the back-pressure."""
+        ...
+
+    async def end(self) -> None: ...
+
+    async def gone(self) -> None:
+        """Returns when the client went away, or the answer is complete. Only after the body was read."""
+        ...
+
+
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class AsgiExchange:
+    """The ASGI form of it."""
+
+    __slots__ = ("_receive", "_send", "headers", "method", "path")
+
+    def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.headers: list[Header] = scope["headers"]
+        self._receive = receive
+        self._send = send
+
+    async def read_body(self, limit: int) -> bytes:
+        event = await self._receive()
+        if event["type"] == "http.request" and not event.get("more_body", False):
+            body: bytes = event.get("body", b"")
+            if len(body) > limit:
+                raise BodyTooLarge
+            return body
+        chunks: list[bytes] = []
+        total = 0
+        while event["type"] == "http.request":
+            chunk = event.get("body", b"")
+            total += len(chunk)
+            if total > limit:
+                raise BodyTooLarge
+            chunks.append(chunk)
+            if not event.get("more_body", False):
+                return b"".join(chunks)
+            event = await self._receive()
+        raise ClientGone
+
+    async def answer(self, status: int, headers: list[Header], body: bytes) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def start(self, status: int, headers: list[Header]) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        # Some servers hold the head back until there is a body.
+        await self._send({"type": "http.response.body", "body": b"", "more_body": True})
+
+    async def write(self, chunk: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def gone(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            # A server may report an empty body part first; anything else never comes after the body.
+            await asyncio.sleep(0)
+
+
+def header(headers: list[Header], name: bytes) -> str | None:
+    """The first value, as text, or None."""
+    for key, value in headers:
+        if key == name:
+            return value.decode("latin-1")
+    return None

@@ -1,0 +1,187 @@
+"""The desk for legacy clients: what one session may ask, and what it is answered, whatever carries it.
+
+HTTP and its headers are in `front/legacy_http.py`, pipes in `front/stdio.py`. The one rule: a request is answered once or
+called off by its own session, and losing the wire it came on is neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from emceepee.eras.legacy import towards_client as legacy
+from emceepee.eras.revisions import LATEST_LEGACY
+from emceepee.errors import ClientFault, LimitReached
+from emceepee.front.answers import legacy_answer, legacy_error
+from emceepee.front.shop import Shop
+from emceepee.front.standing import Standing
+from emceepee.front.telling import Rising, coalescing_key
+from emceepee.protocol.messages import (
+    INVALID_REQUEST,
+    Notification,
+    Request,
+    RequestId,
+    write_failure,
+    write_result,
+)
+from emceepee.relay.surface import Surface
+from emceepee.sessions.directory import Directory
+from emceepee.sessions.in_flight import until_called_off
+from emceepee.sessions.session import Session
+from emceepee.vocabulary.names import at_least
+from emceepee.vocabulary.notices import LogLine, Notice
+from emceepee.vocabulary.outcomes import Done
+from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, read_fields, read_value
+
+Tell: TypeAlias = Callable[[bytes, str | None], None]
+"""Takes a notification for the client and the key it may be coalesced by."""
+
+
+class LegacyDesk:
+    """Serves all sessions of all surfaces."""
+
+    def __init__(self, shop: Shop, directory: Directory, surface_of: Callable[[str], Surface | None]) -> None:
+        self._shop = shop
+        self.directory = directory
+        self._surface_of = surface_of
+
+    async def hello(self, surface: Surface, path: str, request: Request, principal: str) -> tuple[Session | None, bytes]:
+        """`initialize`: a new session and its welcome, or no session and why not. Raises `LimitReached`."""
+        try:
+            hello = legacy.read_hello(request.params)
+        except ClientFault as fault:
+            return None, legacy_error(request.id, fault, request.method, LATEST_LEGACY)
+        session = self.directory.open(path, principal, hello.revision, hello.capabilities, hello.client_info)
+        # Held against the idle sweep, and against a second request of this id; it cannot be called off.
+        session.in_flight.begin(request.id, can_be_called_off=False)
+        welcomed = False
+
+        async def welcome() -> bytes:
+            nonlocal welcomed
+            description = await surface.describe(session.caller)
+            welcomed = True
+            offered, info = description.capabilities, self._shop.server_info
+            return write_result(request.id, legacy.write_welcome(hello, offered, info, description.instructions))
+
+        try:
+            body = await legacy_answer(request, hello.revision, welcome())
+        finally:
+            session.in_flight.finish(request.id)
+            if not welcomed:
+                self.end(session)
+        return (session if welcomed else None), body
+
+    async def answer(self, surface: Surface, session: Session, request: Request, tell: Tell) -> bytes | None:
+        """One request to its end: the response, or None when it was called off and is never answered."""
+        try:
+            running = session.in_flight.begin(request.id)
+        except (ClientFault, LimitReached) as error:
+            return legacy_error(request.id, error, request.method, session.revision)
+        self.directory.touch(session.id)
+        try:
+            work = self._answered(surface, session, request, tell)
+            return await until_called_off(running, legacy_answer(request, session.revision, work))
+        finally:
+            session.in_flight.finish(request.id)
+            self.directory.touch(session.id)
+
+    async def _answered(self, surface: Surface, session: Session, request: Request, tell: Tell) -> bytes:
+        match request.method:
+            case "ping":
+                return write_result(request.id, EMPTY_OBJECT)
+            case "logging/setLevel":
+                await self._set_level(surface, session, request)
+                return write_result(request.id, EMPTY_OBJECT)
+            case "resources/subscribe" | "resources/unsubscribe":
+                await self._subscribe(surface, session, request)
+                return write_result(request.id, EMPTY_OBJECT)
+            case _:
+                return await self._carried(surface, session, request, tell)
+
+    async def _carried(self, surface: Surface, session: Session, request: Request, tell: Tell) -> bytes:
+        read = legacy.read_call(request, session.caller)
+        outcome = await surface.carry(read.call, _Teller(session, read.token, tell))
+        if isinstance(outcome, Done):
+            return write_result(request.id, legacy.write_done(request.method, outcome, session.revision))
+        instead = legacy.result_instead(request.method, outcome)
+        if instead is not None:
+            return write_result(request.id, instead)
+        return legacy_error(request.id, outcome, request.method, session.revision)
+
+    async def _set_level(self, surface: Surface, session: Session, request: Request) -> None:
+        level = legacy.read_level(request.params)
+        await surface.set_log_level(session.caller, level)
+        session.log_level = level
+
+    async def _subscribe(self, surface: Surface, session: Session, request: Request) -> None:
+        uri = legacy.read_subscribed(request.method, request.params)
+        standing = Standing.of(session)
+        if request.method == "resources/subscribe":
+            await standing.subscribe(surface, uri, self.directory.settings.max_subscriptions)
+        else:
+            await standing.unsubscribe(surface, uri)
+
+    def told(self, session: Session, notification: Notification) -> None:
+        """A notification of the client. What we do not know is ignored, as JSON-RPC wants it."""
+        self.directory.touch(session.id)
+        if notification.method == "notifications/cancelled":
+            request_id = cancelled_id(notification)
+            if request_id is not None:
+                session.in_flight.call_off(request_id)
+
+    def end(self, session: Session) -> None:
+        """The client wants no more: gone at once, cleaned up behind it."""
+        self.directory.end(session.id, self.clean)
+
+    def end_streams(self) -> None:
+        """We go down: every standing stream ends; the sessions stay until they are closed."""
+        for session in self.directory.sessions():
+            if isinstance(session.standing, Standing):
+                session.standing.end_stream()
+
+    async def clean(self, session: Session) -> None:
+        """What hangs on a session that is over: calls first, then what it listens to, then its connections."""
+        session.in_flight.call_off_all()
+        if isinstance(session.standing, Standing):
+            await session.standing.close()
+        surface = self._surface_of(session.surface)
+        if surface is not None:
+            await surface.forget(session.id)
+
+
+class _Teller:
+    """`OnNotice` of one call: the right token, the session's log level, rising progress."""
+
+    __slots__ = ("_rising", "_session", "_tell", "_token")
+
+    def __init__(self, session: Session, token: RequestId | None, tell: Tell) -> None:
+        self._session = session
+        self._token = token
+        self._tell = tell
+        self._rising: Rising | None = None
+
+    def __call__(self, notice: Notice) -> None:
+        level = self._session.log_level
+        if isinstance(notice, LogLine) and level is not None and not at_least(notice.level, level):
+            return
+        if self._rising is None:
+            self._rising = Rising()
+        if not self._rising.lets(notice):
+            return
+        message = legacy.write_notice(notice, self._token, self._session.revision)
+        if message is not None:
+            self._tell(message, coalescing_key(notice))
+
+
+def cancelled_id(notification: Notification) -> RequestId | None:
+    """Which request a `notifications/cancelled` names, by exact type, or None when it names none."""
+    try:
+        fields = read_fields(notification.params or EMPTY_OBJECT)
+        value = read_value(fields["requestId"]) if "requestId" in fields else None
+    except NotThatShape:
+        return None
+    return value if type(value) is int or type(value) is str else None
+
+
+def not_initialized(request_id: RequestId) -> bytes:
+    return write_failure(request_id, INVALID_REQUEST, "Not initialized: the first request of a legacy client is initialize")

@@ -1,0 +1,201 @@
+"""The desk for modern clients: each request stands for itself.
+
+HTTP and its headers are in `front/modern_http.py`, pipes in `front/stdio.py`. The one rule: nothing is remembered of a
+client between two requests; what a request needs to know came with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from emceepee.eras.meta import split_meta
+from emceepee.eras.modern import towards_client as modern
+from emceepee.eras.refusal import Refusal
+from emceepee.errors import LimitReached
+from emceepee.front.answers import modern_answer, modern_error
+from emceepee.front.shop import Shop
+from emceepee.front.telling import Rising, coalescing_key
+from emceepee.protocol.messages import Request, RequestId, write_result
+from emceepee.relay.surface import Listener, Surface
+from emceepee.vocabulary.calls import Caller
+from emceepee.vocabulary.names import LogLevel
+from emceepee.vocabulary.notices import Notice
+from emceepee.vocabulary.outcomes import Done
+from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, read_fields, read_text
+
+Tell: TypeAlias = Callable[[bytes, str | None], None]
+Headers: TypeAlias = Mapping[str, Sequence[str]]
+
+LISTEN = "subscriptions/listen"
+
+
+class Outlet(Protocol):
+    """Where a listen stream goes: an event stream of its own, or standard output."""
+
+    def notice(self, message: bytes, key: str | None) -> None: ...
+
+    def answer(self, message: bytes) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class ModernDesk:
+    """Serves all modern requests of all surfaces."""
+
+    def __init__(self, shop: Shop) -> None:
+        self._shop = shop
+        self._calls = 0
+        self._listens: set[Listening] = set()
+
+    @property
+    def calls(self) -> int:
+        """Requests being carried now."""
+        return self._calls
+
+    @property
+    def listens(self) -> int:
+        return len(self._listens)
+
+    async def answer(self, surface: Surface, request: Request, principal: str, tell: Tell) -> tuple[int, bytes]:
+        """One request to its end; status and response."""
+        if self._calls >= self._shop.settings.max_calls:
+            limit = LimitReached("requests in flight", self._shop.settings.max_calls)
+            return modern_error(request.id, limit, request.method)
+        self._calls += 1
+        try:
+            return await modern_answer(request, self._answered(surface, request, principal, tell))
+        finally:
+            self._calls -= 1
+
+    async def _answered(self, surface: Surface, request: Request, principal: str, tell: Tell) -> tuple[int, bytes]:
+        info = self._shop.server_info
+        if request.method == "server/discover":
+            described = await surface.describe(caller_of(request, principal))
+            return 200, write_result(
+                request.id, modern.write_discover(described.capabilities, info, described.instructions)
+            )
+        read = modern.read_call(request, principal, principal)
+        outcome = await surface.carry(read.call, _Teller(read.token, read.call.log_level, tell))
+        if isinstance(outcome, Done):
+            return 200, write_result(request.id, modern.write_done(request.method, outcome, info))
+        return modern_error(request.id, outcome, request.method)
+
+    async def check_parameters(
+        self, surface: Surface, request: Request, principal: str, headers: Headers
+    ) -> Refusal | None:
+        """The last rung of the ladder over HTTP: `Mcp-Param-*` against the schema of the called tool, as we list it."""
+        if request.method != "tools/call":
+            return None
+        try:
+            fields = read_fields(request.params or EMPTY_OBJECT)
+        except NotThatShape:
+            return None
+        name = read_text(fields.get("name"))
+        if name is None:
+            return None
+        schema = await surface.input_schema(caller_of(request, principal), name)
+        annotated = schema is not None and b"x-mcp-header" in bytes(schema)
+        if not annotated and not any(header.startswith("mcp-param-") for header in headers):
+            return None
+        refusal = modern.check_header_params(fields.get("arguments"), schema, headers)
+        return refusal if refusal is None else refusal.answering(request.id)
+
+    def listening(self, request: Request, outlet: Outlet) -> Listening:
+        """A new listen stream, not yet begun. Raises `LimitReached`; `ended` gives its place back."""
+        if len(self._listens) >= self._shop.settings.max_listens:
+            raise LimitReached("listen streams", self._shop.settings.max_listens)
+        listening = Listening(request, outlet, self._shop)
+        self._listens.add(listening)
+        return listening
+
+    async def ended(self, listening: Listening) -> None:
+        """The stream is over, whoever ended it."""
+        self._listens.discard(listening)
+        await listening.close()
+
+    def end_listens(self) -> None:
+        """We go down: every listener is told, so that it need not take silence for loss."""
+        for listening in list(self._listens):
+            listening.end()
+
+
+class Listening:
+    """One `subscriptions/listen`: acknowledged first, then its notices, at last its result."""
+
+    __slots__ = ("_early", "_listener", "_outlet", "_over", "_request", "_shop")
+
+    def __init__(self, request: Request, outlet: Outlet, shop: Shop) -> None:
+        self._request = request
+        self._outlet = outlet
+        self._shop = shop
+        self._listener: Listener | None = None
+        self._early: dict[str, bytes] | None = {}
+        self._over = False
+
+    async def begin(self, surface: Surface, principal: str) -> None:
+        """Raises what the surface raises; nothing was written then."""
+        interest = modern.read_listen(self._request)
+        self._listener = await surface.listen(caller_of(self._request, principal), interest, self._hear)
+        if self._over:
+            return
+        self._outlet.answer(modern.write_acknowledged(self._request.id, self._listener.honoured))
+        early, self._early = self._early, None
+        for key, message in (early or {}).items():
+            self._outlet.notice(message, key)
+
+    def _hear(self, notice: Notice) -> None:
+        message = modern.write_listen_notice(notice, self._request.id)
+        if message is None or self._over:
+            return
+        key = coalescing_key(notice)
+        if self._early is None:
+            self._outlet.notice(message, key)
+        elif key is not None:
+            # Nothing may come before the acknowledgement.
+            self._early[key] = message
+
+    def end(self) -> None:
+        """Gracefully, by us. Idempotent."""
+        if self._over:
+            return
+        self._over = True
+        result = modern.write_listen_end(self._request.id, self._shop.server_info)
+        self._outlet.answer(write_result(self._request.id, result))
+        self._outlet.end()
+
+    async def close(self) -> None:
+        """Nothing is heard or written any more."""
+        self._over = True
+        if self._listener is not None:
+            await self._listener.close()
+
+
+class _Teller:
+    """`OnNotice` of one call: its own token, its own log level, rising progress."""
+
+    __slots__ = ("_level", "_rising", "_tell", "_token")
+
+    def __init__(self, token: RequestId | None, level: LogLevel | None, tell: Tell) -> None:
+        self._token = token
+        self._level = level
+        self._tell = tell
+        self._rising: Rising | None = None
+
+    def __call__(self, notice: Notice) -> None:
+        if self._rising is None:
+            self._rising = Rising()
+        if not self._rising.lets(notice):
+            return
+        message = modern.write_notice(notice, self._token, self._level)
+        if message is not None:
+            self._tell(message, coalescing_key(notice))
+
+
+def caller_of(request: Request, principal: str) -> Caller:
+    """Who sent this, by its own envelope. Its scope is its principal: it has no session."""
+    try:
+        said = split_meta(read_fields(request.params or EMPTY_OBJECT))
+    except NotThatShape:
+        return Caller(principal, principal)
+    return Caller(principal, principal, said.capabilities or {}, said.client_info)

@@ -1,0 +1,110 @@
+"""The answer to one POST, while it is still open what form it takes.
+
+It does not know what is asked or by whom. The one rule: JSON while nothing was streamed; the first notice, or silence
+for too long, makes it an event stream, and from then on the status is 200. The plain way starts no task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from emceepee.front.exchange import Exchange, Header
+from emceepee.front.guards import Acceptable
+from emceepee.front.shop import Shop
+from emceepee.front.stream import EventStream
+from emceepee.runtime.clock import Timer
+
+_JSON: Final[Header] = (b"content-type", b"application/json")
+
+
+class Reply:
+    """One of `answer` and `nothing` ends it."""
+
+    __slots__ = ("_acceptable", "_done", "_exchange", "_headers", "_on_gone", "_shop", "_timer", "_watcher", "stream")
+
+    def __init__(
+        self, exchange: Exchange, shop: Shop, acceptable: Acceptable, headers: list[Header] | None = None
+    ) -> None:
+        self._exchange = exchange
+        self._shop = shop
+        self._acceptable = acceptable
+        self._headers = headers or []
+        self._timer: Timer | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._on_gone: Callable[[], None] | None = None
+        self._done = False
+        self.stream: EventStream | None = None
+
+    def watch(self, on_gone: Callable[[], None]) -> None:
+        """Call back when the client goes away before the answer. Looked for only once the call has waited a while,
+        because most calls end before that, and looking costs a task."""
+        self._on_gone = on_gone
+        self._timer = self._shop.clock.after(self._shop.settings.watch_after, self._look)
+
+    def keep_alive(self) -> None:
+        """From now on silence makes it a stream, where the client takes one."""
+        self._timer = self._shop.clock.after(self._shop.settings.keep_alive, self._silent_for_long)
+
+    def notice(self, message: bytes, key: str | None) -> None:
+        """Something on the way to the answer; dropped when the client takes no events."""
+        if not self._done and self._acceptable.events:
+            self._commit().notice(message, key)
+
+    async def answer(self, status: int, message: bytes) -> None:
+        self._close()
+        if self.stream is None and self._acceptable.json:
+            headers = [_JSON, (b"content-length", b"%d" % len(message)), *self._headers]
+            await self._exchange.answer(status, headers, message)
+            return
+        stream = self._commit()
+        stream.answer(message)
+        stream.end()
+        await stream.finished()
+
+    async def nothing(self) -> None:
+        """The request was called off: it is never answered, but the exchange has to end."""
+        self._close()
+        if self.stream is None and not self._acceptable.events:
+            await self._exchange.answer(202, [(b"content-length", b"0"), *self._headers], b"")
+            return
+        stream = self._commit()
+        stream.end()
+        await stream.finished()
+
+    def drop(self) -> None:
+        """The client is gone: nothing is written any more."""
+        self._close()
+        if self.stream is not None:
+            self.stream.client_left()
+
+    def _commit(self) -> EventStream:
+        if self.stream is None:
+            shop = self._shop
+            self.stream = EventStream(self._exchange, shop.tasks, shop.clock, shop.settings, self._headers)
+        return self.stream
+
+    def _close(self) -> None:
+        self._done = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._watcher is not None:
+            self._watcher.cancel()
+            self._watcher = None
+
+    def _look(self) -> None:
+        self._watcher = self._shop.tasks.spawn(self._watch(), "watch client")
+        self.keep_alive()
+
+    async def _watch(self) -> None:
+        await self._exchange.gone()
+        self._watcher = None
+        if not self._done and self._on_gone is not None:
+            self._on_gone()
+
+    def _silent_for_long(self) -> None:
+        self._timer = None
+        if self._acceptable.events and self.stream is None:
+            self._commit().open()

@@ -1,0 +1,33 @@
+"""The bounds and addresses of the front, frozen; the configuration fills it. Times in seconds, sizes in bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True, frozen=True)
+class FrontSettings:
+    allowed_hosts: frozenset[str] = frozenset()
+    """Names, besides the loopback ones, that a Host header may carry; `*` allows all (behind a proxy that checks)."""
+    allowed_origins: frozenset[str] = frozenset()
+    """Origins, besides those of loopback pages, that a browser may call from, as `https://host[:port]`; `*` allows all."""
+    max_body: int = 4 * 1024 * 1024
+    max_depth: int = 64
+    body_timeout: float = 30.0
+    """A client that trickles its body (slow loris) is let go after this."""
+    keep_alive: float = 15.0
+    """Silence after which a waiting answer becomes an event stream and says so; what proxies and clients expect."""
+    watch_after: float = 0.1
+    """Only a call that still waits then is worth a task that watches for the client going away."""
+    stalled_after: float = 60.0
+    """How long a client may leave its last bytes unread before it is given up."""
+    max_calls: int = 4_096
+    """Modern requests at once in this process; legacy ones are bounded per session."""
+    max_listens: int = 1_024
+    max_batch: int = 64
+    after_eof: float = 0.5
+    """How long calls may still answer after a client on pipes closed its end; most clients kill us after 2 s."""
+    max_connections: int = 16_384
+    idle_connection: float = 75.0
+    drain: float = 10.0
+    """How long a shutdown waits for calls to end."""

@@ -1,0 +1,130 @@
+"""What one legacy session receives unasked: its standing wish at the surface, and the stream it goes out on.
+
+It opens no stream and writes none. The one rule: while no stream is open nothing is lost that matters; "changed" waits,
+each once, for the next stream, and only log lines are dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from emceepee.errors import ClientFault, LimitReached
+from emceepee.eras.legacy import towards_client as legacy
+from emceepee.front.telling import coalescing_key
+from emceepee.protocol.messages import INVALID_REQUEST
+from emceepee.relay.surface import Listener, Surface
+from emceepee.sessions.session import Session
+from emceepee.vocabulary.names import at_least
+from emceepee.vocabulary.notices import EVERY_LIST, Interest, LogLine, Notice
+
+Deliver: TypeAlias = Callable[[bytes, str | None], None]
+
+_MAX_UNSENT = 2_048
+
+
+class Outlet(Protocol):
+    """Where it goes out: the session's GET stream, or standard output."""
+
+    def notice(self, message: bytes, key: str | None) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Standing:
+    """One for each session that listens or subscribes. Implements `sessions.session.Standing`."""
+
+    __slots__ = ("_closed", "_interest", "_listener", "_lock", "_session", "_unsent", "outlet")
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._interest = Interest(EVERY_LIST)
+        self._listener: Listener | None = None
+        self._lock = asyncio.Lock()
+        self._unsent: dict[str, bytes] | None = None
+        self._closed = False
+        self.outlet: Outlet | None = None
+
+    @classmethod
+    def of(cls, session: Session) -> Standing:
+        if not isinstance(session.standing, Standing):
+            session.standing = cls(session)
+        return session.standing
+
+    @property
+    def busy(self) -> bool:
+        return self.outlet is not None
+
+    @property
+    def uris(self) -> frozenset[str]:
+        return self._interest.uris
+
+    def open(self, outlet: Outlet) -> None:
+        """From now on everything goes here. Raises `ClientFault` when another stream is open already."""
+        if self.outlet is not None:
+            raise ClientFault(INVALID_REQUEST, "This session has an open stream already; only one is served at a time")
+        self.outlet = outlet
+        unsent, self._unsent = self._unsent, None
+        for key, message in (unsent or {}).items():
+            outlet.notice(message, key)
+
+    def closed(self, outlet: Outlet) -> None:
+        """This stream is over; the wish stays, so that the next one misses nothing."""
+        if self.outlet is outlet:
+            self.outlet = None
+
+    async def start(self, surface: Surface) -> None:
+        """Make the wish known to the surface, if it is not yet."""
+        async with self._lock:
+            await self._apply(surface, self._interest)
+
+    async def subscribe(self, surface: Surface, uri: str, limit: int) -> None:
+        async with self._lock:
+            if uri not in self._interest.uris and len(self._interest.uris) >= limit:
+                raise LimitReached("resource subscriptions of one session", limit)
+            await self._apply(surface, Interest(self._interest.lists, self._interest.uris | {uri}))
+
+    async def unsubscribe(self, surface: Surface, uri: str) -> None:
+        async with self._lock:
+            if uri in self._interest.uris:
+                await self._apply(surface, Interest(self._interest.lists, self._interest.uris - {uri}))
+
+    async def _apply(self, surface: Surface, interest: Interest) -> None:
+        if self._listener is None:
+            self._listener = await surface.listen(self._session.caller, interest, self.hear)
+            if self._closed:
+                await self._listener.close()
+        elif interest != self._interest:
+            await self._listener.change(interest)
+        self._interest = interest
+
+    def hear(self, notice: Notice) -> None:
+        """Takes a notice from the surface."""
+        level = self._session.log_level
+        if isinstance(notice, LogLine) and level is not None and not at_least(notice.level, level):
+            return
+        message = legacy.write_notice(notice, None, self._session.revision)
+        if message is None or self._closed:
+            return
+        key = coalescing_key(notice)
+        if self.outlet is not None:
+            self.outlet.notice(message, key)
+        elif key is not None:
+            unsent = self._unsent = self._unsent if self._unsent is not None else {}
+            if key in unsent or len(unsent) < _MAX_UNSENT:
+                unsent[key] = message
+
+    def end_stream(self) -> None:
+        """End the open stream, if there is one; the wish stays."""
+        if self.outlet is not None:
+            self.outlet.end()
+            self.outlet = None
+
+    async def close(self) -> None:
+        """The session is over."""
+        self._closed = True
+        self.end_stream()
+        self._unsent = None
+        if self._listener is not None:
+            await self._listener.close()

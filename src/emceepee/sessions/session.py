@@ -1,0 +1,52 @@
+"""One legacy client between its `initialize` and its end.
+
+It is not the work the client asked for, nor a backend connection: those hang on its scope, which is its id. The one
+rule: a thousand idle ones must cost megabytes, so what only an active session needs is None until then.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from emceepee.sessions.in_flight import InFlight
+from emceepee.vocabulary.calls import Caller
+from emceepee.vocabulary.names import LogLevel, SessionId
+
+
+class Standing(Protocol):
+    """What a session receives unasked, as far as this room cares; the front implements it."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a stream is open to the client."""
+        ...
+
+
+class Session:
+    """`standing` belongs to the front and is None until the client listens; `created_at` is for people."""
+
+    __slots__ = (
+        "caller", "created_at", "id", "in_flight", "last_activity", "log_level", "revision", "standing", "surface",
+    )  # fmt: skip
+
+    def __init__(self, surface: str, caller: Caller, revision: str, in_flight: InFlight, now: float) -> None:
+        self.id: SessionId = caller.scope
+        self.surface = surface
+        self.caller = caller
+        self.revision = revision
+        self.in_flight = in_flight
+        self.last_activity = now
+        self.created_at: datetime | None = None
+        self.standing: Standing | None = None
+        self.log_level: LogLevel | None = None
+
+    @property
+    def busy(self) -> bool:
+        return len(self.in_flight) > 0 or (self.standing is not None and self.standing.busy)
+
+
+def label(session_id: SessionId) -> str:
+    """What of a session id may be logged or shown to others: the slot, and too little of the secret to use it."""
+    slot, _, secret = session_id.partition(".")
+    return f"{slot}.{secret[:4]}…" if secret else f"{slot[:4]}…"
