@@ -42,6 +42,7 @@ from emceepee.eras.revisions import MODERN
 from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
 from emceepee.protocol.messages import Failure
 from emceepee.runtime.clock import Clock
+from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.names import ServerName
 
 _log = logging.getLogger("emceepee.backends")
@@ -66,9 +67,10 @@ class Doors:
 class ServerDialer:
     """Implements `pool.Dialer`."""
 
-    def __init__(self, doors: Doors, clock: Clock, client_info: Raw) -> None:
+    def __init__(self, doors: Doors, clock: Clock, ids: Ids, client_info: Raw) -> None:
         self._doors = doors
         self._clock = clock
+        self._ids = ids
         self._client_info = client_info
         self._verdicts = Verdicts(clock)
 
@@ -176,7 +178,7 @@ class ServerDialer:
             try:
                 answer = await conversation.ask(
                     "server/discover",
-                    lambda _: modern.write_discover_params(MODERN, self._client_info),
+                    lambda _: modern.write_discover_params(self._client_info),
                     seconds,
                     headers=headers,
                 )
@@ -222,14 +224,16 @@ class ServerDialer:
         self._verdicts.put(definition.name, verdict)
         # Over modern HTTP closing the stream is the cancellation.
         conversation.cancel_by_notice = not over_http
-        link = ModernLink(conversation, verdict.about, self._client_info, self._clock, on_lost, over_http)
+        link = ModernLink(
+            conversation, verdict.about, self._client_info, self._clock, self._ids, on_lost, over_http
+        )
         conversation.unasked = link
         return link
 
     async def _legacy(
         self, conversation: Conversation, on_lost: OnLost, seconds: float, started: bool = False
     ) -> Link:
-        link = LegacyLink(conversation, self._client_info, on_lost)
+        link = LegacyLink(conversation, self._client_info, self._ids, on_lost)
         conversation.unasked = link
         try:
             if not started:

@@ -15,10 +15,13 @@ from emceepee.backends.connection import Connection, Link, OnNotice
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.hearing import CallHearing
 from emceepee.backends.streamable_http import HttpTransport
-from emceepee.backends.transport import GET, PIPE, HttpRefusal, Origin
+from emceepee.backends.http_answers import SessionGone
+from emceepee.backends.transport import GET, PIPE, Origin
 from emceepee.eras.legacy import towards_backend as wire
+from emceepee.eras.modern.towards_backend import filter_tools
 from emceepee.errors import BackendFault, BackendViolation
 from emceepee.protocol.messages import Failure, Result
+from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
@@ -38,13 +41,17 @@ class LegacyLink:
         self,
         conversation: Conversation,
         client_info: Raw,
+        ids: Ids,
         on_lost: Callable[[Link, BackendFault], None],
     ) -> None:
         self._server = conversation.server
         self._conversation = conversation
         transport = conversation.transport
         self._http = transport if isinstance(transport, HttpTransport) else None
+        if self._http is not None:
+            self._http.drains_abandoned = True
         self._client_info = client_info
+        self._ids = ids
         self._on_lost = on_lost
         self._about = About()
         self._wants: dict[Connection, Interest] = {}
@@ -104,27 +111,31 @@ class LegacyLink:
         seen = self._sessions
         try:
             return await self._once(call, on_notice, timeout)
-        except HttpRefusal as refusal:
+        except SessionGone:
             # 404 says that the session is gone, so the request was not executed and may be sent again.
-            if refusal.status != 404 or self._http is None or self._http.session_id is None:
-                raise
-        await self._renew(seen)
+            await self._renew(seen)
         return await self._once(call, on_notice, timeout)
 
     async def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Outcome:
         revision = self._about.revision
         wants_token = call.wants_progress and on_notice is not None
+        span = self._ids.span() if "traceparent" in call.meta else None
         answer = await self._conversation.ask(
             call.method,
-            lambda token: wire.write_call(call, token if wants_token else None, revision),
+            lambda token: wire.write_call(call, token if wants_token else None, revision, span),
             timeout,
             hearing=None
             if on_notice is None
             else CallHearing(on_notice, self._changed, wire.read_notice, wire.read_progress),
         )
-        if isinstance(answer, Result):
-            return wire.read_done(call.method, answer.result, revision)
-        return wire.read_failed(call.method, answer.error)
+        if isinstance(answer, Failure):
+            return wire.read_failed(call.method, answer.error)
+        try:
+            done = wire.read_done(call.method, answer.result, revision)
+        except ValueError as error:
+            raise BackendViolation(self._server, f"its answer to {call.method} cannot be taken: {error}") from None
+        # Header annotations mean nothing in this era; an invalid one must not cost a modern client the tool.
+        return filter_tools(done, "pipe").done if call.method == "tools/list" else done
 
     async def _small(self, method: str, params: dict[str, object]) -> Result | Failure:
         raw = write(params)

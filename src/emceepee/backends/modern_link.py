@@ -18,10 +18,12 @@ from emceepee.backends.hearing import CallHearing
 from emceepee.backends.transport import Header, Origin
 from emceepee.eras.modern import towards_backend as wire
 from emceepee.eras.modern.headers import HeaderMap
+from emceepee.eras.modern.listen import ACKNOWLEDGED
 from emceepee.errors import BackendFault, BackendViolation
 from emceepee.protocol.messages import Failure, Result
 from emceepee.runtime.backoff import Backoff
 from emceepee.runtime.clock import Clock
+from emceepee.runtime.ids import Ids
 from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call, Caller
@@ -47,6 +49,7 @@ class ModernLink:
         about: About,
         client_info: Raw,
         clock: Clock,
+        ids: Ids,
         on_lost: Callable[[Link, BackendFault], None],
         over_http: bool,
     ) -> None:
@@ -55,6 +58,7 @@ class ModernLink:
         self._about = about
         self._client_info = client_info
         self._clock = clock
+        self._ids = ids
         self._on_lost = on_lost
         self._over_http = over_http
         self._header_maps: dict[str, HeaderMap] = {}
@@ -91,9 +95,7 @@ class ModernLink:
         if isinstance(answer, Failure):
             return wire.read_failed(call.method, answer.error)
         done = self._read(call.method, answer.result)
-        if call.method == "tools/list":
-            self._learn(done)
-        return done
+        return self._offered(done) if call.method == "tools/list" else done
 
     async def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Result | Failure:
         revision = self._about.revision
@@ -101,9 +103,10 @@ class ModernLink:
         if self._over_http:
             headers = wire.headers(call.method, call.params, revision, self._header_map(call))
         wants_token = call.wants_progress and on_notice is not None
+        span = self._ids.span() if "traceparent" in call.meta else None
         return await self._conversation.ask(
             call.method,
-            lambda token: wire.write_call(call, token if wants_token else None, revision, self._client_info),
+            lambda token: wire.write_call(call, token if wants_token else None, revision, self._client_info, span),
             timeout,
             hearing=None
             if on_notice is None
@@ -113,7 +116,7 @@ class ModernLink:
 
     def _read(self, method: str, result: Raw) -> Done:
         try:
-            return wire.read_done(method, result)
+            return wire.read_done(method, result, self._about.revision)
         except ValueError as error:
             raise BackendViolation(self._server, f"its answer to {method} cannot be taken: {error}") from None
 
@@ -141,6 +144,15 @@ class ModernLink:
             if cursor is None:
                 return
 
+    def _offered(self, done: Done) -> Done:
+        """A page of tools without those that a client could not call over HTTP."""
+        self._learn(done)
+        listing = wire.filter_tools(done, "http" if self._over_http else "pipe")
+        for name, reason in listing.dropped:
+            data = {"server": self._server, "tool": name, "reason": reason}
+            _log.warning("tool_not_offered" if self._over_http else "tool_annotation_dropped", extra={"data": data})
+        return listing.done
+
     def _learn(self, done: Done) -> None:
         self._tools_seen = True
         try:
@@ -152,7 +164,7 @@ class ModernLink:
             if name is None or schema is None:
                 continue
             found = wire.compile_header_map(schema)
-            if isinstance(found, HeaderMap) and found:
+            if isinstance(found, HeaderMap) and found.params:
                 self._header_maps[name] = found
             else:
                 self._header_maps.pop(name, None)
@@ -222,7 +234,7 @@ class ModernLink:
                 tell_all(who, interest)
 
     def told(self, method: str, params: Raw | None, origin: Origin) -> None:
-        if method == wire.ACKNOWLEDGED and self._listen_hearing is not None:
+        if method == ACKNOWLEDGED and self._listen_hearing is not None:
             self._listen_hearing.told(method, params)
             return
         notice = wire.read_notice(method, params)
@@ -284,7 +296,7 @@ class _ListenHearing:
         pass
 
     def told(self, method: str, params: Raw | None) -> None:
-        if method == wire.ACKNOWLEDGED:
+        if method == ACKNOWLEDGED:
             self.acknowledged = True
             self.release()
             self._link.acknowledged(self._resumed)

@@ -4,12 +4,15 @@ The group is the child's own (it leads a new session), so that ending it reaches
 a shell script, also when the first process is gone already. A program that leaves the group on purpose is left alone.
 On Windows there are no such groups: only the direct child is meant (a known gap).
 
+Where we are the first process of a container, orphans become our children, and would stay as zombies: they are reaped.
+
 The one rule: never a signal to a group of which we do not know that it is ours.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -23,7 +26,16 @@ class ProcessGroup:
 
     def alive(self) -> bool:
         """Whether anybody is left in it. Once gone it stays gone: its number may be given to others."""
+        self.reap()
         return self._signal(0)
+
+    def reap(self) -> None:
+        """The dead of the group whose parent we have become. The loop reaps the first child itself."""
+        if sys.platform == "win32" or self._child.get_returncode() is None:
+            return
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-self.id, os.WNOHANG)[0]:
+                pass
 
     def terminate(self) -> bool:
         """Ask everybody in it to end. False when nobody is left."""

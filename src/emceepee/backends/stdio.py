@@ -73,6 +73,7 @@ class StdioTransport:
         self._group: ProcessGroup | None = None
         self._open_pipes = {_STDOUT, _STDERR}
         self._exited = False
+        self._given_up = False
         self._ending: Timer | None = None
         self._writable = asyncio.Event()
         self._writable.set()
@@ -95,6 +96,9 @@ class StdioTransport:
             child, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: _Pipes(self), *argv, cwd=prepared.cwd, env=prepared.env, start_new_session=True
             )
+        except asyncio.CancelledError:
+            self._inbox = None
+            raise
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise BackendUnavailable(self.server, f"command '{self._launch.command}' cannot be run: {reason}") from None
@@ -199,6 +203,7 @@ class StdioTransport:
             self._group.terminate()
         self._begin_to_end()
         self._end_when_all_is_said()
+        self._let_go()
 
     def _begin_to_end(self) -> None:
         """Exit and ends of pipes arrive in any order, and some never do; wait for them, but not long."""
@@ -232,9 +237,15 @@ class StdioTransport:
         if self._ending is not None:
             self._ending.cancel()
         if self._group is not None:
-            self._group.kill()
+            if self._group.kill():
+                self._ending = self._clock.after(LAST_WORDS, self._group.reap)
             self._warden.forget(self._group.id)
-        if self._child is not None:
+        self._given_up = True
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Only of a child that has exited: uvloop does not reap one whose transport was closed before."""
+        if self._given_up and self._exited and self._child is not None:
             self._child.close()
 
     async def close(self) -> None:
@@ -249,7 +260,12 @@ class StdioTransport:
         finally:
             self._kill()
             self._closed.set_result(None)
-        await self._until(lambda: self._exited and not self._open_pipes, GRACE)
+        await self._until(self._nothing_left, LAST_WORDS)
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def _nothing_left(self) -> bool:
+        return self._exited and not self._open_pipes and (self._group is None or not self._group.alive())
 
     async def _end_in_steps(self) -> None:
         group = self._group

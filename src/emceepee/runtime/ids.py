@@ -20,6 +20,10 @@ class Ids(Protocol):
         """8 characters that name one run of this process."""
         ...
 
+    def span(self) -> str:
+        """16 hexadecimal digits, for our own place in somebody's trace; grants nothing."""
+        ...
+
 
 class SystemIds:
     def secret(self) -> str:
@@ -28,3 +32,6 @@ class SystemIds:
 
     def slot(self) -> str:
         return self.secret()[:8].lower()
+
+    def span(self) -> str:
+        return secrets.token_hex(8)

@@ -1,0 +1,145 @@
+"""The composition root: settings in, every part built and joined, in order.
+
+The one rule: nothing else wires. A part gets values and other parts, never the whole configuration and never the
+application; whoever wants to know how the house hangs together reads this file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from emceepee import __version__
+from emceepee.backends.definition import ServerDefinition
+from emceepee.backends.demo import DemoServer
+from emceepee.backends.dial import Doors, ServerDialer
+from emceepee.backends.http_client import HttpClient
+from emceepee.backends.in_memory import InProcessServer
+from emceepee.backends.pool import Pool
+from emceepee.backends.registry import Registry
+from emceepee.backends.warden import Warden
+from emceepee.config.settings import DEFAULTS, Settings
+from emceepee.front.http import HttpFront
+from emceepee.front.shop import Shop
+from emceepee.meta_tools.surface import MetaSurface
+from emceepee.relay.direct import Direct
+from emceepee.relay.middle import Middle
+from emceepee.relay.surface import Surface
+from emceepee.relay.transparent import Transparent
+from emceepee.runtime.clock import Clock, SystemClock
+from emceepee.runtime.ids import Ids, SystemIds
+from emceepee.runtime.spawn import TaskScope
+from emceepee.sessions.directory import Directory
+from emceepee.vocabulary.names import ServerName
+from emceepee.vocabulary.raw_json import to_raw
+
+IMPLEMENTATION = to_raw({"name": "emceepee", "title": "emceepee", "version": __version__})
+"""How we introduce ourselves, to clients and to servers."""
+
+Host = Callable[[], InProcessServer]
+
+
+class Backends:
+    """The half behind the relay: which servers there are, and the connections to them."""
+
+    def __init__(
+        self,
+        definitions: Sequence[ServerDefinition],
+        environment: Mapping[str, str],
+        clock: Clock,
+        ids: Ids,
+        hosted: Mapping[str, Host] | None = None,
+        max_servers: int = DEFAULTS.limits.max_servers,
+    ) -> None:
+        self.http = HttpClient(clock, environment)
+        self.warden = Warden(clock)
+        hosts: dict[str, Host] = {"demo": lambda: DemoServer(clock), **(hosted or {})}
+        self.registry = Registry(clock, limit=max_servers)
+        self.dialer = ServerDialer(Doors(self.http, self.warden, hosts), clock, ids, IMPLEMENTATION)
+        self.pool = Pool(self.registry.get, self.dialer, clock)
+        for definition in definitions:
+            self.registry.add(definition)
+
+    async def close(self) -> None:
+        await self.pool.close()
+        await self.http.close()
+        await self.warden.close()
+
+
+class Gateway:
+    """Everything, joined. `front` is an ASGI application; `surface` is what a path leads to."""
+
+    def __init__(
+        self,
+        settings: Settings = DEFAULTS,
+        definitions: Sequence[ServerDefinition] = (),
+        *,
+        environment: Mapping[str, str] = os.environ,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        hosted: Mapping[str, Host] | None = None,
+    ) -> None:
+        clock, ids = clock or SystemClock(), ids or SystemIds()
+        self.settings = settings
+        self.tasks = TaskScope("gateway")
+        self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits.max_servers)
+        self.registry = self.backends.registry
+        self.pool = self.backends.pool
+        self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay())
+        self.meta = MetaSurface(self.middle)
+        self.direct = Direct(self.middle)
+        self._transparent: dict[ServerName, Transparent] = {}
+        self.directory = Directory(clock, ids, settings.for_sessions())
+        self.shop = Shop(clock, IMPLEMENTATION, settings.for_front())
+        self.front = HttpFront(self.shop, self.directory, self.surface, health=self.health)
+
+    def surface(self, path: str) -> Surface | None:
+        """What lives at a path, or None. A server's surface exists as long as the server does."""
+        if path == "/mcp":
+            return self.meta
+        if path == "/direct/mcp":
+            return self.direct
+        if path.startswith("/servers/") and path.endswith("/mcp"):
+            return self._of_server(path[len("/servers/") : -len("/mcp")])
+        return None
+
+    def _of_server(self, name: ServerName) -> Surface | None:
+        if self.registry.get(name) is None:
+            self._transparent.pop(name, None)
+            return None
+        surface = self._transparent.get(name)
+        if surface is None:
+            surface = self._transparent[name] = Transparent(self.middle, name)
+        return surface
+
+    def health(self) -> dict[str, object]:
+        return {
+            "status": "draining" if self.shop.draining else "ok",
+            "version": __version__,
+            "servers": len(self.registry.list()),
+            "sessions": len(self.directory),
+            "connections": len(self.pool),
+        }
+
+    def start(self) -> None:
+        self.front.start()
+
+    async def close(self) -> None:
+        """The front first, so that nothing new begins; then what it used, from the middle outwards."""
+        await self.front.close()
+        self.middle.close()
+        await self.tasks.close()
+        await self.backends.close()
+
+
+@asynccontextmanager
+async def open_backends(
+    definitions: Sequence[ServerDefinition], environment: Mapping[str, str] = os.environ
+) -> AsyncIterator[Pool]:
+    """Connections without a gateway, for the command line's own calls."""
+    backends = Backends(definitions, environment, SystemClock(), SystemIds())
+    try:
+        yield backends.pool
+    finally:
+        await backends.close()

@@ -1,0 +1,250 @@
+"""Who shares which connection, who waits for whom, and what is closed when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from emceepee.backends.connection import Connection, Link, OnNotice
+from emceepee.backends.definition import InProcess, ServerDefinition
+from emceepee.backends.pool import OnLost, Pool, Settings
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, LimitReached
+from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.names import LogLevel
+from emceepee.vocabulary.notices import EVERY_LIST, Interest, ListChanged, Notice
+from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.raw_json import Payload
+
+from tests.support.fake_clock import FakeClock, settle
+
+
+class FakeLink:
+    def __init__(self, on_lost: OnLost) -> None:
+        self._on_lost = on_lost
+        self.about = About(revision="2025-11-25")
+        self.alive = True
+        self.closed = 0
+        self.wanted: list[Interest] = []
+        self.levels: list[LogLevel] = []
+        self.left: list[str] = []
+
+    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
+        return Done(Payload.of({"by": id(self)}))
+
+    async def want(self, who: Connection, interest: Interest) -> Interest:
+        self.wanted.append(interest)
+        return interest
+
+    async def set_log_level(self, who: Connection, level: LogLevel) -> None:
+        self.levels.append(level)
+
+    async def leave(self, who: Connection) -> bool:
+        self.left.append(who.scope)
+        return False
+
+    async def close(self) -> None:
+        self.alive = False
+        self.closed += 1
+
+    def lose(self) -> None:
+        self.alive = False
+        self._on_lost(self, BackendUnavailable("files", "it exited with code 1"))
+
+
+class FakeDialer:
+    """Dials at once, or when the test opens the gate; may fail, and may say that a link serves everyone."""
+
+    def __init__(self) -> None:
+        self.links: list[FakeLink] = []
+        self.dials = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.fault: BackendFault | None = None
+        self.for_everyone = False
+        self.known = True
+        self.old = False
+
+    def knows(self, definition: ServerDefinition) -> bool:
+        return self.known
+
+    def outdated(self, definition: ServerDefinition) -> bool:
+        return self.old
+
+    def forget(self, server: str) -> None:
+        self.known = False
+
+    async def dial(self, definition: ServerDefinition, on_lost: OnLost) -> tuple[Link, bool]:
+        self.dials += 1
+        await self.gate.wait()
+        if self.fault is not None:
+            raise self.fault
+        self.known = True
+        link = FakeLink(on_lost)
+        self.links.append(link)
+        return link, self.for_everyone
+
+
+FILES = ServerDefinition("files", InProcess("files"), connect_timeout=0.05)
+
+
+class House:
+    def __init__(self, max_links: int = 100) -> None:
+        self.dialer = FakeDialer()
+        self.definitions = {"files": FILES}
+        find: Callable[[str], ServerDefinition | None] = self.definitions.get
+        self.pool = Pool(find, self.dialer, FakeClock(), Settings(max_links=max_links))
+
+
+@pytest.fixture
+async def house():
+    made = House()
+    yield made
+    made.dialer.gate.set()
+    await made.pool.close()
+
+
+@pytest.mark.shows("A-CON-04", "A-CON-05", "X-BUG-28")
+async def test_first_uses_at_the_same_time_share_one_attempt(house: House) -> None:
+    house.dialer.gate.clear()
+    uses = [asyncio.ensure_future(house.pool.connection("files", "s1")) for _ in range(5)]
+    await settle()
+    assert house.pool.status("files", "s1").state == "connecting"
+    house.dialer.gate.set()
+    handles = {id(await use) for use in uses}
+    assert (len(handles), house.dialer.dials) == (1, 1)
+    assert await house.pool.connection("files", "s1") is await uses[0]
+    assert house.dialer.dials == 1
+
+
+@pytest.mark.shows("A-CON-13")
+async def test_two_scopes_have_two_links(house: House) -> None:
+    first, second = await house.pool.connection("files", "s1"), await house.pool.connection("files", "s2")
+    assert first.link is not second.link
+    assert len(house.pool) == 2
+
+
+async def test_a_server_without_sessions_is_connected_once_for_every_scope(house: House) -> None:
+    house.dialer.for_everyone, house.dialer.known = True, False
+    uses = await asyncio.gather(*(house.pool.connection("files", f"s{n}") for n in range(4)))
+    assert len({id(handle.link) for handle in uses}) == house.dialer.dials == 1
+    await house.pool.release("s0")
+    assert house.dialer.links[0].closed == 0
+    await house.pool.drop("files")
+    assert house.dialer.links[0].closed == 1
+
+
+@pytest.mark.shows("A-CON-03", "A-CON-06", "A-CON-08")
+async def test_a_failed_attempt_is_shown_and_the_next_use_tries_again(house: House) -> None:
+    house.dialer.fault = BackendUnavailable("files", "connection refused")
+    with pytest.raises(BackendUnavailable):
+        await house.pool.connection("files", "s1")
+    status = house.pool.status("files", "s1")
+    assert (status.state, status.last_error, status.connected_at) == ("error", "connection refused", None)
+    house.dialer.fault = None
+    await house.pool.connection("files", "s1")
+    status = house.pool.status("files", "s1")
+    assert (status.state, status.last_error, status.revision) == ("connected", None, "2025-11-25")
+    assert status.connected_at is not None and status.connected_at.endswith("Z")
+
+
+async def test_who_waits_has_a_limit_and_the_attempt_goes_on_for_the_next(house: House) -> None:
+    house.dialer.gate.clear()
+    with pytest.raises(BackendTimeout, match="the attempt goes on"):
+        await house.pool.connection("files", "s1")
+    house.dialer.gate.set()
+    await house.pool.connection("files", "s1")
+    assert house.dialer.dials == 1
+
+
+@pytest.mark.shows("A-CON-15")
+async def test_a_lost_link_is_disconnected_closed_and_made_anew_by_the_next_use(house: House) -> None:
+    handle = await house.pool.connection("files", "s1")
+    house.dialer.links[0].lose()
+    await settle()
+    status = house.pool.status("files", "s1")
+    assert (status.state, status.last_error) == ("disconnected", "it exited with code 1")
+    assert house.dialer.links[0].closed == 1
+    assert await house.pool.connection("files", "s1") is handle
+    assert handle.link is house.dialer.links[1]
+
+
+async def test_a_new_link_is_told_what_was_wished_and_the_listener_that_anything_may_have_changed(house: House) -> None:
+    heard: list[Notice] = []
+    handle = await house.pool.connection("files", "s1")
+    handle.on_notice = heard.append
+    await handle.want(Interest(frozenset(["tools"]), frozenset(["a://b"])))
+    await handle.set_log_level("warning")
+    assert heard == []
+    house.dialer.links[0].lose()
+    await house.pool.connection("files", "s1")
+    assert house.dialer.links[1].wanted == [Interest(frozenset(["tools"]), frozenset(["a://b"]))]
+    assert house.dialer.links[1].levels == ["warning"]
+    assert ListChanged("tools") in heard and len(heard) == 2
+
+
+@pytest.mark.shows("X-BUG-44")
+async def test_a_server_removed_while_connecting_is_not_left_connected(house: House) -> None:
+    house.dialer.gate.clear()
+    use = asyncio.ensure_future(house.pool.connection("files", "s1"))
+    await settle()
+    del house.definitions["files"]
+    house.dialer.gate.set()
+    with pytest.raises(BackendUnavailable, match="removed or changed while connecting"):
+        await use
+    assert house.dialer.links[0].closed == 1
+    assert len(house.pool) == 0
+
+
+@pytest.mark.shows("X-BUG-50")
+async def test_an_attempt_of_a_scope_that_ends_is_ended_with_it(house: House) -> None:
+    house.dialer.gate.clear()
+    use = asyncio.ensure_future(house.pool.connection("files", "s1"))
+    await settle()
+    await house.pool.release("s1")
+    with pytest.raises(BackendUnavailable):
+        await use
+    assert len(house.pool) == house.pool.handles == 0
+
+
+@pytest.mark.shows("X-BUG-43", "X-BUG-31")
+async def test_dropping_a_server_closes_it_for_all_scopes_at_once_and_counts_as_no_loss(house: House) -> None:
+    for scope in ("s1", "s2", "s3"):
+        await (await house.pool.connection("files", scope)).want(Interest(EVERY_LIST))
+    await house.pool.drop("files")
+    assert [link.closed for link in house.dialer.links] == [1, 1, 1]
+    assert len(house.pool) == house.pool.handles == 0
+    assert house.pool.status("files", "s1").state == "not_connected"
+
+
+async def test_an_outdated_verdict_makes_the_next_use_dial_again(house: House) -> None:
+    handle = await house.pool.connection("files", "s1")
+    house.dialer.old = True
+    await house.pool.connection("files", "s1")
+    assert (house.dialer.dials, house.dialer.links[0].closed) == (2, 1)
+    assert handle.link is house.dialer.links[1]
+
+
+async def test_reconnecting_closes_the_old_link_first(house: House) -> None:
+    handle = await house.pool.connection("files", "s1")
+    assert await house.pool.reconnect("files", "s1") is handle
+    assert (house.dialer.links[0].closed, house.dialer.dials) == (1, 2)
+
+
+async def test_connections_are_bounded() -> None:
+    house = House(max_links=2)
+    await house.pool.connection("files", "s1")
+    await house.pool.connection("files", "s2")
+    with pytest.raises(LimitReached, match="backend connections: the limit is 2"):
+        await house.pool.connection("files", "s3")
+    await house.pool.release("s1")
+    await house.pool.connection("files", "s3")
+    await house.pool.close()
+
+
+async def test_a_disabled_server_is_never_dialled(house: House) -> None:
+    house.definitions["files"] = ServerDefinition("files", InProcess("files"), disabled=True)
+    with pytest.raises(BackendUnavailable, match="disabled"):
+        await house.pool.connection("files", "s1")
+    assert house.dialer.dials == 0
