@@ -1,7 +1,7 @@
 """The wall: whatever ended a request becomes one JSON-RPC message and one HTTP status here, and nowhere else.
 
-It does not say which code a fault has: `errors` and the eras do. The one rule: an exception nobody foresaw is logged with
-its traceback and answered without a word of it, since its text may hold what is not the client's to see.
+It does not say which code a fault has: `errors` and the eras do. The one rule: an exception nobody foresaw is logged
+with its traceback and answered without a word of it, since its text may hold what is not the client's to see.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from emceepee.vocabulary.raw_json import write
 _log = logging.getLogger("emceepee.front")
 
 _INTERNAL: Final = ErrorObject(INTERNAL_ERROR, "Internal error")
+
+_CLOSING: Final = frozenset((408, 413, 503))
+"""Where the rest of the request was not read, or nothing more is served."""
 
 JSON: Final[Header] = (b"content-type", b"application/json")
 
@@ -108,6 +111,8 @@ async def refuse(exchange: Exchange, refused: Refused) -> None:
     headers = [JSON, (b"content-length", b"%d" % len(body))]
     if refused.allow is not None:
         headers.append((b"allow", refused.allow.encode()))
+    if refused.status in _CLOSING:
+        headers.append((b"connection", b"close"))
     await exchange.answer(refused.status, headers, body)
 
 

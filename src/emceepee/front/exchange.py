@@ -6,18 +6,17 @@ protocol can take uvicorn's place by implementing `Exchange`.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Protocol, TypeAlias
 
 Header: TypeAlias = tuple[bytes, bytes]
 
 
-class ClientGone(Exception):  # noqa: N818 -- what happened, not a fault
+class ClientGone(Exception):
     """The client went away before its request was complete; there is nobody to answer."""
 
 
-class BodyTooLarge(Exception):  # noqa: N818
+class BodyTooLarge(Exception):
     """More came than was allowed; the rest was not read."""
 
 
@@ -102,8 +101,8 @@ class AsgiExchange:
 
     async def gone(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
-            # A server may report an empty body part first; anything else never comes after the body.
-            await asyncio.sleep(0)
+            # A server may report an empty body part first; nothing else comes after the body.
+            continue
 
 
 def header(headers: list[Header], name: bytes) -> str | None:

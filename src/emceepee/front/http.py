@@ -1,7 +1,7 @@
 """The HTTP front: one exchange from its head to the desk that answers it.
 
-The order is fixed: who may speak (guards), where to (path), how (method, types, size), what (JSON), in which era, and only
-then the desk. Nothing here knows ASGI but `__call__`. The one rule: every exchange is answered exactly once.
+The order is fixed: who may speak (guards), where to (path), how (method, types, size), what (JSON), in which era, and
+only then the desk. Nothing here knows ASGI but `__call__`. The one rule: every exchange is answered exactly once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The desk for legacy clients: what one session may ask, and what it is answered, whatever carries it.
 
-HTTP and its headers are in `front/legacy_http.py`, pipes in `front/stdio.py`. The one rule: a request is answered once or
-called off by its own session, and losing the wire it came on is neither.
+HTTP and its headers are in `front/legacy_http.py`, pipes in `front/stdio.py`. The one rule: a request is answered
+once or called off by its own session, and losing the wire it came on is neither.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class LegacyDesk:
         self.directory = directory
         self._surface_of = surface_of
 
-    async def hello(self, surface: Surface, path: str, request: Request, principal: str) -> tuple[Session | None, bytes]:
+    async def hello(
+        self, surface: Surface, path: str, request: Request, principal: str
+    ) -> tuple[Session | None, bytes]:
         """`initialize`: a new session and its welcome, or no session and why not. Raises `LimitReached`."""
         try:
             hello = legacy.read_hello(request.params)
@@ -184,4 +186,6 @@ def cancelled_id(notification: Notification) -> RequestId | None:
 
 
 def not_initialized(request_id: RequestId) -> bytes:
-    return write_failure(request_id, INVALID_REQUEST, "Not initialized: the first request of a legacy client is initialize")
+    return write_failure(
+        request_id, INVALID_REQUEST, "Not initialized: the first request of a legacy client is initialize"
+    )

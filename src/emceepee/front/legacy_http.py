@@ -1,7 +1,7 @@
 """Legacy clients over Streamable HTTP: sessions by header, POST, the standing GET stream, DELETE.
 
-What a request means is the desk's (`front/legacy.py`). The one rule: 404 is said only of a session that does not exist for
-this caller, because the client answers it by starting anew.
+What a request means is the desk's (`front/legacy.py`). The one rule: 404 is said only of a session that does not
+exist for this caller, because the client answers it by starting anew.
 """
 
 from __future__ import annotations
@@ -93,9 +93,7 @@ class LegacyHttp:
             self._desk.end(session)
             await empty(exchange, 204)
 
-    async def _hello(
-        self, exchange: Exchange, surface: Surface, path: str, request: Request, principal: str
-    ) -> None:
+    async def _hello(self, exchange: Exchange, surface: Surface, path: str, request: Request, principal: str) -> None:
         try:
             session, answer = await self._desk.hello(surface, path, request, principal)
         except LimitReached as limit:

@@ -1,7 +1,7 @@
 """Modern clients over HTTP: one POST, one answer, nothing remembered.
 
-What a request means is the desk's (`front/modern.py`). The one rule: a client that goes away has cancelled, in both forms
-of an answer, and is told nothing more.
+What a request means is the desk's (`front/modern.py`). The one rule: a client that goes away has cancelled, in both
+forms of an answer, and is told nothing more.
 """
 
 from __future__ import annotations
@@ -73,9 +73,7 @@ class ModernHttp:
                 return refusal
         return await self._desk.answer(surface, request, principal, reply.notice)
 
-    async def _listen(
-        self, exchange: Exchange, surface: Surface, head: Head, request: Request, principal: str
-    ) -> None:
+    async def _listen(self, exchange: Exchange, surface: Surface, head: Head, request: Request, principal: str) -> None:
         if not read_accept(head.get(b"accept")).events:
             await answers.refuse(exchange, Refused(406, "Accept must name text/event-stream"))
             return

@@ -75,7 +75,7 @@ class _PipeInput:
 
 
 class _ThreadInput:
-    """A daemon thread that reads one chunk for each `read`, so that nothing piles up and nothing waits for it at exit."""
+    """A daemon thread that reads one chunk for each `read`: nothing piles up, and nothing waits for it at exit."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd

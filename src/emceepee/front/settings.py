@@ -10,7 +10,7 @@ class FrontSettings:
     allowed_hosts: frozenset[str] = frozenset()
     """Names, besides the loopback ones, that a Host header may carry; `*` allows all (behind a proxy that checks)."""
     allowed_origins: frozenset[str] = frozenset()
-    """Origins, besides those of loopback pages, that a browser may call from, as `https://host[:port]`; `*` allows all."""
+    """Origins, besides those of loopback pages, that a browser may call from: `https://host[:port]`; `*` allows all."""
     max_body: int = 4 * 1024 * 1024
     max_depth: int = 64
     body_timeout: float = 30.0

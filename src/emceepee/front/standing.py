@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from emceepee.errors import ClientFault, LimitReached
 from emceepee.eras.legacy import towards_client as legacy
+from emceepee.errors import ClientFault, LimitReached
 from emceepee.front.telling import coalescing_key
 from emceepee.protocol.messages import INVALID_REQUEST
 from emceepee.relay.surface import Listener, Surface

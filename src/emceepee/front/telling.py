@@ -1,7 +1,7 @@
 """What one client is told on the way to an answer: pure bookkeeping between notices and bytes.
 
-It writes nothing itself. The one rule: a notice that can be said again later has a key, by which a slow client gets only
-the latest of it, and progress of one call only ever rises.
+It writes nothing itself. The one rule: a notice that can be said again later has a key, by which a slow client gets
+only the latest of it, and progress of one call only ever rises.
 """
 
 from __future__ import annotations

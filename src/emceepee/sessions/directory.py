@@ -107,12 +107,13 @@ class Directory:
         _log.info("session_destroyed", extra={"data": data})
 
     def watch_idle(self, clean: Clean) -> None:
-        """Sweep from now on, until `close()`."""
-        if self._closed:
+        """Sweep from now on, until `close()`. Idempotent."""
+        if self._closed or self._timer is not None:
             return
         self._timer = self._clock.after(self.settings.sweep_every, lambda: self._swept(clean))
 
     def _swept(self, clean: Clean) -> None:
+        self._timer = None
         self.sweep(clean)
         self.watch_idle(clean)
 
