@@ -6,13 +6,16 @@ would end. Should the gateway die in between, stdin ends and this does too, havi
 It is not imported by the gateway: it runs as `python -I -S gate_program.py {keep|drop} PROGRAM ARG...` and uses only
 what the interpreter has loaded anyway, to cost milliseconds.
 
-The one rule: the command must not be able to tell that this ran. What Python changed in the process is put back.
+The one rule: the command must not be able to tell that this ran. What Python changed in the process is put back, and
+no file is open but its three.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+
+MOST_FILES = 65536
 
 
 def restore_signals() -> None:
@@ -31,6 +34,8 @@ def main() -> int:
     if locale_was_ours == "drop":
         os.environ.pop("LC_CTYPE", None)  # Python sets it where the locale is "C"
     restore_signals()
+    # uvloop hands down second copies of the three pipes, and whatever the gateway itself was started with.
+    os.closerange(3, MOST_FILES)
     try:
         os.execv(program, sys.argv[2:])
     except OSError as error:
