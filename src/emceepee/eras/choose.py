@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from emceepee.eras.meta import PROTOCOL_VERSION
-from emceepee.eras.peek import ABSENT, is_there, may_mention
+from emceepee.eras.peek import ABSENT, may_mention
 from emceepee.eras.refusal import Refusal, unsupported_version
 from emceepee.eras.revisions import LEGACY, MODERN, SUPPORTED
 from emceepee.protocol.messages import INVALID_REQUEST, Message, Notification, Request, RequestId
@@ -46,13 +46,11 @@ def choose_http(version_headers: Sequence[str], message: Message | list[Any]) ->
         if MODERN in versions:
             return unsupported_version(MODERN, request_id)
         return _legacy(versions, request_id)
-    if has_envelope(message):
-        return "modern"
     if MODERN in versions:
         if isinstance(message, (Request, Notification)):
             return "modern"
         return _malformed("Clients send no responses in this revision", None)
-    return _legacy(versions, request_id)
+    return "modern" if has_envelope(message) else _legacy(versions, request_id)
 
 
 def choose_pipe(message: Message | list[Any]) -> Era:
@@ -69,7 +67,7 @@ def has_envelope(message: Any) -> bool:
         return False
     try:
         meta = _params_decoder.decode(params).meta
-        return is_there(meta) and is_there(_meta_decoder.decode(meta).version)
+        return meta is not ABSENT and _meta_decoder.decode(meta).version is not ABSENT
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return False
 

@@ -66,6 +66,14 @@ def means_missing_resource(error: BaseException | Failed, method: str) -> bool:
     return error.code == INVALID_PARAMS and method == "resources/read" and named
 
 
+def missing_resource(error: BaseException | Failed, code: int) -> ErrorObject:
+    """The same, under the code of an era."""
+    if isinstance(error, Failed):
+        return ErrorObject(code, error.message, error.data)
+    own = own_fault(error)
+    return ErrorObject(code, own.message, own.data)
+
+
 def untellable(failed: Failed) -> ErrorObject | None:
     """What a client of any era gets for a code that never crosses, or None for one that may.
 

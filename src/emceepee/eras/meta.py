@@ -7,7 +7,6 @@ came by, everything else in `_meta` crosses as it is; of the trace context only 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import msgspec
 from msgspec import Raw
@@ -47,8 +46,7 @@ _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f
 _token_decoder: msgspec.json.Decoder[int | str] = msgspec.json.Decoder(int | str)
 
 
-@dataclass(slots=True, frozen=True)
-class SplitParams:
+class SplitParams(msgspec.Struct, frozen=True):
     """Request params taken apart: what crosses, and what was said to us alone."""
 
     params: Fields
@@ -64,21 +62,23 @@ def split_meta(params: Fields) -> SplitParams:
     raw = params.get("_meta")
     if raw is None:
         return SplitParams(params, {})
-    rest = {key: value for key, value in params.items() if key != "_meta"}
+    rest = params.copy()
+    del rest["_meta"]
     if is_null(raw):
         return SplitParams(rest, {})
     try:
         meta = read_fields(raw)
     except NotThatShape:
         raise ClientFault(INVALID_PARAMS, "params._meta must be an object") from None
-    info = meta.get(CLIENT_INFO)
+    meta.pop(PROTOCOL_VERSION, None)
+    info = meta.pop(CLIENT_INFO, None)
     return SplitParams(
         params=rest,
-        crossing={key: value for key, value in meta.items() if key not in HOP_LOCAL},
-        token=_token(meta.get(PROGRESS_TOKEN)),
-        log_level=_level(meta.get(LOG_LEVEL)),
-        capabilities=_capabilities(meta.get(CLIENT_CAPABILITIES)),
+        token=_token(meta.pop(PROGRESS_TOKEN, None)),
+        log_level=_level(meta.pop(LOG_LEVEL, None)),
+        capabilities=_capabilities(meta.pop(CLIENT_CAPABILITIES, None)),
         client_info=info if info is not None and is_object(info) else None,
+        crossing={key: value for key, value in meta.items() if key not in HOP_LOCAL} if meta else meta,
     )
 
 

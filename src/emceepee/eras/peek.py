@@ -20,10 +20,6 @@ def first(raw: Raw | bytes) -> int:
     return view[0] if view.nbytes else 0
 
 
-def is_there(raw: Raw) -> bool:
-    return len(memoryview(raw)) > 0
-
-
 def is_object(raw: Raw | bytes) -> bool:
     return first(raw) == _BRACE
 

@@ -6,38 +6,37 @@ rule: only what we route by is checked, because the rest is the backend's to jud
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
-from emceepee.eras.peek import is_null, is_object, is_text
+from emceepee.eras.peek import first
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestId
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields
 
-CARRIED = frozenset(
-    (
-        "tools/list",
-        "tools/call",
-        "prompts/list",
-        "prompts/get",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-        "completion/complete",
-    )
-)
+_TEXT, _OBJECT, _NULL = b'"{n'
+_PAGED = (("cursor", _TEXT, False),)
+_SHAPES: dict[str, tuple[tuple[str, int, bool], ...]] = {
+    "tools/list": _PAGED,
+    "tools/call": (("name", _TEXT, True), ("arguments", _OBJECT, False)),
+    "prompts/list": _PAGED,
+    "prompts/get": (("name", _TEXT, True), ("arguments", _OBJECT, False)),
+    "resources/list": _PAGED,
+    "resources/templates/list": _PAGED,
+    "resources/read": (("uri", _TEXT, True),),
+    "completion/complete": (("ref", _OBJECT, True), ("argument", _OBJECT, True), ("context", _OBJECT, False)),
+}
+"""Of each method: a param, the first byte of its JSON, and whether it must be there. One that need not may be null."""
 
-_TEXTS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_OBJECTS = {"completion/complete": ("ref", "argument")}
-_OPTIONAL_OBJECTS = {"tools/call": "arguments", "prompts/get": "arguments", "completion/complete": "context"}
-_LISTS = frozenset(method for method in CARRIED if method.endswith("/list"))
+CARRIED = frozenset(_SHAPES)
+
+_SAID = {_TEXT: "a string", _OBJECT: "an object"}
 
 _OURS_TO_DROP = frozenset(("task", "inputResponses"))
 """Words of features that we do not take part in yet; the revisions say that such a receiver ignores them."""
 
 
-@dataclass(slots=True, frozen=True)
-class ReadCall:
+class ReadCall(msgspec.Struct, frozen=True):
     """A call, and the progress token which its client waits under, in its own type."""
 
     call: Call
@@ -62,18 +61,9 @@ def carried_params(request: Request) -> Fields:
 
 
 def _check(method: str, params: Fields) -> None:
-    key = _TEXTS.get(method)
-    if key is not None and ((value := params.get(key)) is None or not is_text(value)):
-        raise _wrong(method, key, "a string")
-    for key in _OBJECTS.get(method, ()):
-        if (value := params.get(key)) is None or not is_object(value):
-            raise _wrong(method, key, "an object")
-    key = _OPTIONAL_OBJECTS.get(method)
-    if key is not None and (value := params.get(key)) is not None and not (is_object(value) or is_null(value)):
-        raise _wrong(method, key, "an object")
-    if method in _LISTS and (value := params.get("cursor")) is not None and not (is_text(value) or is_null(value)):
-        raise _wrong(method, "cursor", "a string")
-
-
-def _wrong(method: str, key: str, what: str) -> ClientFault:
-    return ClientFault(INVALID_PARAMS, f"{method}: params.{key} must be {what}")
+    for key, kind, required in _SHAPES[method]:
+        value = params.get(key)
+        found = 0 if value is None else first(value)
+        if found == kind or (not required and found in (0, _NULL)):
+            continue
+        raise ClientFault(INVALID_PARAMS, f"{method}: params.{key} must be {_SAID[kind]}")

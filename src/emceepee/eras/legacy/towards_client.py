@@ -11,11 +11,13 @@ from typing import Any
 
 from msgspec import Raw
 
+from emceepee.eras.capabilities import offered
 from emceepee.eras.faults import (
     RESOURCE_NOT_FOUND,
     URL_ELICITATION_REQUIRED,
     hidden,
     means_missing_resource,
+    missing_resource,
     own_fault,
     untellable,
 )
@@ -33,8 +35,6 @@ from emceepee.vocabulary.names import LOG_LEVELS, LogLevel
 from emceepee.vocabulary.notices import ListChanged, LogLine, Notice, OtherNotice, Progress, ResourceUpdated
 from emceepee.vocabulary.outcomes import Done, Failed
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, read_text, write
-
-TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 
 @dataclass(slots=True, frozen=True)
@@ -76,14 +76,11 @@ def write_welcome(hello: Hello, capabilities: Fields, server_info: Raw, instruct
 
 
 def _narrowed(capabilities: Fields, revision: str) -> dict[str, Any]:
-    """Without what we do not carry (tasks), and without what this revision has no name for."""
-    offered: dict[str, Any] = {key: value for key, value in capabilities.items() if key != "tasks"}
+    """Without what we do not carry, and what this revision has no name for."""
+    kept = offered(capabilities)
     if older(revision, "2025-03-26"):
-        offered.pop("completions", None)
-    extensions = offered.get("extensions")
-    if extensions is not None and is_object(extensions):
-        offered["extensions"] = {key: raw for key, raw in read_fields(extensions).items() if key != TASKS_EXTENSION}
-    return offered
+        kept.pop("completions", None)
+    return kept
 
 
 def read_call(request: Request, caller: Caller) -> ReadCall:
@@ -124,7 +121,7 @@ def write_done(method: str, done: Done, revision: str) -> Raw:
 def write_error(error: BaseException | Failed, method: str, revision: str) -> ErrorObject:
     """An error of ours, or one that a backend answered."""
     if means_missing_resource(error, method):
-        return _missing_resource(error)
+        return missing_resource(error, RESOURCE_NOT_FOUND)
     if not isinstance(error, Failed):
         return own_fault(error)
     if (told := untellable(error)) is not None:
@@ -152,13 +149,6 @@ def _names_of_capabilities(data: Raw | None) -> str:
         return "" if required is None else f" ({', '.join(read_fields(required))})"
     except NotThatShape:
         return ""
-
-
-def _missing_resource(error: BaseException | Failed) -> ErrorObject:
-    if isinstance(error, Failed):
-        return ErrorObject(RESOURCE_NOT_FOUND, error.message, error.data)
-    own = own_fault(error)
-    return ErrorObject(RESOURCE_NOT_FOUND, own.message, own.data)
 
 
 def write_notice(notice: Notice, token: RequestId | None, revision: str) -> bytes | None:

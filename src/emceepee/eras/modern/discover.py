@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from emceepee.eras.capabilities import offered
 from emceepee.eras.faults import Incomplete, Violation
 from emceepee.eras.meta import SERVER_INFO
 from emceepee.eras.modern.cacheable import write_hints
@@ -21,7 +22,6 @@ from emceepee.protocol.messages import ErrorObject
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, read_text, write
 
-TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 _texts_decoder = msgspec.json.Decoder(list[str])
 
 
@@ -30,21 +30,12 @@ def write_discover(capabilities: Fields, server_info: Raw, instructions: str | N
     found: dict[str, Any] = {
         "resultType": "complete",
         "supportedVersions": SUPPORTED,
-        "capabilities": _offered(capabilities),
+        "capabilities": offered(capabilities),
         **({} if instructions is None else {"instructions": instructions}),
         **read_fields(b"{" + write_hints(None)[1:] + b"}"),
         "_meta": {SERVER_INFO: server_info},
     }
     return write(found)
-
-
-def _offered(capabilities: Fields) -> dict[str, Any]:
-    """Without what we do not carry (tasks)."""
-    offered: dict[str, Any] = {key: value for key, value in capabilities.items() if key != "tasks"}
-    extensions = offered.get("extensions")
-    if extensions is not None and is_object(extensions):
-        offered["extensions"] = {key: raw for key, raw in read_fields(extensions).items() if key != TASKS_EXTENSION}
-    return offered
 
 
 def write_discover_params(client_info: Raw, revision: str = MODERN) -> bytes:

@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from emceepee.eras.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
 from emceepee.eras.modern.header_values import decode_value
-from emceepee.eras.peek import ABSENT, is_null, is_object, is_there
+from emceepee.eras.peek import ABSENT, is_null, is_object
 from emceepee.eras.refusal import Refusal, mismatch, unsupported_version
 from emceepee.eras.requests import CARRIED
 from emceepee.eras.revisions import MODERN
@@ -58,7 +58,8 @@ def check(request: Request | Notification, headers: Headers | None) -> Refusal |
     params, meta = _read(request.params)
     if meta is None:
         return _invalid("params._meta must be an object with protocolVersion and clientCapabilities", request.id)
-    if missing := _missing(meta):
+    if meta.version is ABSENT or meta.capabilities is ABSENT:
+        missing = PROTOCOL_VERSION if meta.version is ABSENT else CLIENT_CAPABILITIES
         return _invalid(f"params._meta lacks '{missing}'", request.id)
     if not is_object(meta.capabilities):
         return _invalid(f"params._meta['{CLIENT_CAPABILITIES}'] must be an object", request.id)
@@ -93,7 +94,7 @@ def _check_notification(notification: Notification, headers: Headers | None) -> 
         return mismatch(f"{doubled} header appears more than once")
     _, meta = _read(notification.params)
     named = _single(headers, "mcp-protocol-version")
-    if meta is not None and is_there(meta.version) and read_text(meta.version) != named:
+    if meta is not None and meta.version is not ABSENT and read_text(meta.version) != named:
         return mismatch("MCP-Protocol-Version header does not match the version in the body")
     if named != MODERN:
         return unsupported_version(named or "")
@@ -105,15 +106,9 @@ def _read(params: Raw | None) -> tuple[_Params, _Meta | None]:
         return _Params(), None
     try:
         read = _params_decoder.decode(params)
-        return read, _meta_decoder.decode(read.meta) if is_there(read.meta) else None
+        return read, _meta_decoder.decode(read.meta) if read.meta is not ABSENT else None
     except _unreadable:
         return _Params(), None
-
-
-def _missing(meta: _Meta) -> str | None:
-    if not is_there(meta.version):
-        return PROTOCOL_VERSION
-    return None if is_there(meta.capabilities) else CLIENT_CAPABILITIES
 
 
 def _doubled(headers: Headers) -> str | None:
@@ -134,7 +129,7 @@ def _disagreement(method: str, params: _Params, version: str | None, headers: He
         return "Mcp-Method header does not match the method in the body"
     key = NAMING.get(method)
     target = params.name if key == "name" else params.uri
-    if key is None or not is_there(target) or is_null(target):
+    if key is None or target is ABSENT or is_null(target):
         return None
     named = _single(headers, "mcp-name")
     if named is None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from emceepee.eras.capabilities import TASKS_EXTENSION
 from emceepee.eras.meta import SERVER_INFO, SUBSCRIPTION_ID, split_meta
 from emceepee.eras.modern.envelope import write_envelope
 from emceepee.eras.notices import UPDATED, list_changed_method
@@ -21,7 +22,6 @@ from emceepee.vocabulary.notices import Interest, ListChanged, ListKind, Notice,
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, write
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 
 _FLAGS: tuple[tuple[str, ListKind], ...] = (
     ("toolsListChanged", "tools"),

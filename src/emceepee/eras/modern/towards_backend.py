@@ -45,8 +45,7 @@ from emceepee.vocabulary.raw_json import (
 
 Header: TypeAlias = tuple[str, str]
 
-_ADDED = frozenset(("resultType", "_meta"))
-_HINTS = frozenset(("ttlMs", "cacheScope"))
+_HINTS = ("ttlMs", "cacheScope")
 
 
 def write_call(call: Call, token: str | None, revision: str, client_info: Raw, span: str | None = None) -> bytes:
@@ -87,7 +86,8 @@ def read_done(method: str, result: Raw, revision: str) -> Done:
     hints = None
     if method in CACHEABLE:
         hints = read_hints(fields)
-        fields = {key: raw for key, raw in fields.items() if key not in _HINTS}
+        for key in _HINTS:
+            fields.pop(key, None)
     fields.pop("resultType", None)
     kept = crossing_only(fields)
     return Done(Payload(fields=fields if kept is None else kept), hints)

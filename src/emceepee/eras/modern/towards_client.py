@@ -12,6 +12,7 @@ from emceepee.eras.faults import (
     URL_ELICITATION_REQUIRED,
     hidden,
     means_missing_resource,
+    missing_resource,
     own_fault,
     reserved_to_its_speaker,
     untellable,
@@ -112,7 +113,7 @@ def write_error(error: BaseException | Failed, method: str) -> tuple[int, ErrorO
 
 def _told(error: BaseException | Failed, method: str) -> ErrorObject:
     if means_missing_resource(error, method):
-        return _missing_resource(error)
+        return missing_resource(error, INVALID_PARAMS)
     if not isinstance(error, Failed):
         return own_fault(error)
     if (told := untellable(error)) is not None:
@@ -122,13 +123,6 @@ def _told(error: BaseException | Failed, method: str) -> ErrorObject:
     if reserved_to_its_speaker(error.code):
         return hidden(error)
     return ErrorObject(error.code, error.message, error.data)
-
-
-def _missing_resource(error: BaseException | Failed) -> ErrorObject:
-    if isinstance(error, Failed):
-        return ErrorObject(INVALID_PARAMS, error.message, error.data)
-    own = own_fault(error)
-    return ErrorObject(INVALID_PARAMS, own.message, own.data)
 
 
 def write_notice(notice: Notice, token: RequestId | None, log_level: LogLevel | None) -> bytes | None:
