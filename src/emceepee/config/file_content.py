@@ -26,10 +26,20 @@ _ELSEWHERE = {"mcp": "VS Code's user settings and OpenCode", "context_servers": 
 
 
 @dataclass(slots=True, frozen=True)
+class Placed:
+    """A server with the place of its entry, for mistakes that show only beside other files and settings."""
+
+    definition: ServerDefinition
+    line: int
+    column: int
+    where: str
+
+
+@dataclass(slots=True, frozen=True)
 class FileContent:
     """`readable` is false when the text itself is broken: then nothing of it may be used, whatever was understood."""
 
-    servers: tuple[ServerDefinition, ...]
+    servers: tuple[Placed, ...]
     settings: Mapping[str, Any]
     problems: tuple[Problem, ...]
     readable: bool
@@ -58,15 +68,15 @@ def read_file_content(data: bytes, file: str, environment: Mapping[str, str], re
     settings = read_settings(root["emceepee"], "emceepee", report, environment) if "emceepee" in root else {}
     settings_are_right = report.errors == before
     _about_root(document.root, report)
-    servers: dict[str, ServerDefinition] = {}
+    servers: list[Placed] = []
     seen: dict[str, str] = {}
     for place in _places(root, report):
         if place.name is not None and _name_is_free(place.name, place, seen, report):
             definition = read_entry(place.name, place.node, place.where, report, environment, read_text)
             if definition is not None:
-                servers[place.name] = definition
+                servers.append(Placed(definition, *document.place(place.node.key_offset), place.where))
     problems = tuple(sorted(report.problems, key=lambda problem: (problem.line, problem.column)))
-    return FileContent(tuple(servers.values()), settings, problems, not document.broken, settings_are_right)
+    return FileContent(tuple(servers), settings, problems, not document.broken, settings_are_right)
 
 
 def _about_root(root: Node, report: Report) -> None:
@@ -109,7 +119,7 @@ def _listed(item: Node, where: str, report: Report) -> _Place:
         report.error(name or item, where, "the server has no name", 'add "name"; texts need quotes')
         return _Place(None, item, where)
     rest = {key: member for key, member in item.members.items() if key != "name"}
-    return _Place(name.value, Node("object", rest, item.offset, name.offset), where)
+    return _Place(name.value, Node("object", rest, item.offset, item.offset), where)
 
 
 def _name_is_free(name: str, place: _Place, seen: dict[str, str], report: Report) -> bool:

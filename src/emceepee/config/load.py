@@ -9,15 +9,17 @@ has all of them, and `Loaded.fatal` says whether a gateway may start at all.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emceepee.backends.definition import CONNECT_TIMEOUT, InProcess, ServerDefinition
-from emceepee.config.file_content import FileContent, read_file_content
+from emceepee.backends.definition import CONNECT_TIMEOUT, HttpEndpoint, InProcess, ServerDefinition
+from emceepee.backends.own_address import OwnAddresses
+from emceepee.config.file_content import FileContent, Placed, read_file_content
 from emceepee.config.gateway_settings import build_settings
-from emceepee.config.problems import Problem
+from emceepee.config.problems import Problem, Severity
 from emceepee.config.settings import DEFAULTS, Settings
 
 DEMO = ServerDefinition("demo", InProcess("demo"))
@@ -47,8 +49,7 @@ def load(given: Sequence[str], environment: Mapping[str, str], folder: Path) -> 
 
 def find_files(given: Sequence[str], environment: Mapping[str, str], folder: Path) -> list[Path]:
     """The files to read, in order; files that were named are among them even when they do not exist."""
-    named = list(given) or [environment["EMCEEPEE_CONFIG"]] * bool(environment.get("EMCEEPEE_CONFIG"))
-    if named:
+    if named := list(given) or list(filter(None, [environment.get("EMCEEPEE_CONFIG")])):
         return [Path(name).expanduser() for name in named]
     candidates = [folder / "mcp.json", folder / ".mcp.json", *_user_files(environment)]
     return [candidate for candidate in candidates if candidate.is_file()][:1]
@@ -63,34 +64,42 @@ def _user_files(environment: Mapping[str, str]) -> list[Path]:
 
 def merge(contents: Sequence[tuple[str, FileContent]]) -> Loaded:
     """Several files as one: the first to name a server, or to give a setting, wins."""
-    servers: dict[str, tuple[str, ServerDefinition]] = {}
     values: dict[str, Any] = {}
-    problems: list[Problem] = []
-    for file, content in contents:
-        problems += content.problems
-        if not content.readable:
-            continue
-        values = {**content.settings, **values}
-        for definition in content.servers:
-            first, winner = servers.setdefault(definition.name, (file, definition))
-            if winner is not definition:
-                what = f"the server '{definition.name}' is already in {first}, which is kept"
-                problems.append(Problem(file, 1, 1, "", what, "rename or remove one", "note"))
-    fatal = any(not content.readable or not content.settings_are_right for _, content in contents)
-    definitions = tuple(definition for _, definition in servers.values())
+    for _, content in contents:
+        values = {**content.settings, **values} if content.readable else values
     settings = build_settings(values)
-    problems += _too_many(contents, settings, len(definitions))
-    files = tuple(file for file, _ in contents)
-    kept = tuple(_with_connect_limit(definition, settings) for definition in definitions[: settings.limits.max_servers])
-    return Loaded(settings, kept, tuple(problems), files, fatal)
+    problems = [problem for _, content in contents for problem in content.problems]
+    kept: dict[str, tuple[str, ServerDefinition]] = {}
+    own = OwnAddresses(socket.gethostname())
+    own.add(f"{settings.host}:{settings.port}")
+    for file, content in contents:
+        for placed in content.servers if content.readable else ():
+            if problem := _objection(placed, file, kept, own, settings.limits.max_servers):
+                problems.append(problem)
+            else:
+                kept[placed.definition.name] = file, _with_connect_limit(placed.definition, settings)
+    fatal = any(not content.readable or not content.settings_are_right for _, content in contents)
+    definitions = tuple(definition for _, definition in kept.values())
+    return Loaded(settings, definitions, tuple(problems), tuple(file for file, _ in contents), fatal)
 
 
-def _too_many(contents: Sequence[tuple[str, FileContent]], settings: Settings, count: int) -> list[Problem]:
-    limit = settings.limits.max_servers
-    if count <= limit:
-        return []
-    what = f"there are {count} servers and the limit is {limit}; the last {count - limit} are left out"
-    return [Problem(contents[-1][0], 1, 1, "", what, 'raise "emceepee": {"limits": {"max_servers": …}}')]
+def _objection(
+    placed: Placed, file: str, kept: Mapping[str, tuple[str, ServerDefinition]], own: OwnAddresses, limit: int
+) -> Problem | None:
+    """Why this server cannot join those that are kept already."""
+
+    def problem(what: str, cure: str, severity: Severity = "error") -> Problem:
+        return Problem(file, placed.line, placed.column, placed.where, what, cure, severity)
+
+    definition = placed.definition
+    if definition.name in kept:
+        what = f"the server '{definition.name}' is already in {kept[definition.name][0]}, which is kept"
+        return problem(what, "rename or remove one", "note")
+    if isinstance(definition.launch, HttpEndpoint) and own.includes(definition.launch.url):
+        return problem("the URL is this gateway itself", "remove it, or let one of the two listen on another port")
+    if len(kept) >= limit:
+        return problem(f"this is one server more than {limit}", 'raise "emceepee": {"limits": {"max_servers": …}}')
+    return None
 
 
 def _with_connect_limit(definition: ServerDefinition, settings: Settings) -> ServerDefinition:

@@ -8,6 +8,7 @@ The one rule: a wait and a bound each have exactly one name, here, and a part ne
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -65,6 +66,24 @@ class Limits:
     """Connections of clients."""
 
 
+def is_loopback(host: str) -> bool:
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
+
+
+def is_wildcard(host: str) -> bool:
+    """Whether listening there means listening on every address of the machine."""
+    address = _address(host)
+    return not host if address is None else address.is_unspecified
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return None
+
+
 @dataclass(slots=True, frozen=True)
 class Settings:
     host: str = "127.0.0.1"
@@ -80,10 +99,27 @@ class Settings:
     timeouts: Timeouts = field(default_factory=Timeouts)
     limits: Limits = field(default_factory=Limits)
 
+    def exposure_problem(self) -> str | None:
+        """Why listening like this is refused, with what to do; None when only this machine can reach us."""
+        if self.insecure_no_auth or is_loopback(self.host):
+            return None
+        return (
+            f"listening on {self.host or 'every address'} would let everybody on the network use your servers, because "
+            "there is no authentication yet. Listen on 127.0.0.1 and put a proxy that authenticates in front, or say "
+            "--insecure-no-auth where that is meant"
+        )
+
+    def _own_name(self) -> tuple[str, ...]:
+        """What clients call us by when we listen on one address of this machine."""
+        if is_wildcard(self.host):
+            return ()
+        bare = self.host.strip("[]")
+        return (f"[{bare}]" if ":" in bare else bare,)
+
     def for_front(self) -> FrontSettings:
         return FrontSettings(
-            allowed_hosts=frozenset(self.allowed_hosts),
-            allowed_origins=frozenset(self.allowed_origins),
+            allowed_hosts=frozenset(map(str.lower, (*self.allowed_hosts, *self._own_name()))),
+            allowed_origins=frozenset(map(str.lower, self.allowed_origins)),
             max_body=self.limits.max_body,
             max_depth=self.limits.max_depth,
             keep_alive=self.timeouts.keep_alive,

@@ -1,0 +1,7 @@
+"""`python -m emceepee`: the command line."""
+
+import sys
+
+from emceepee.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,127 @@
+"""The plain command and `serve`: the gateway itself, on standard streams or over HTTP.
+
+What a file says, the command line overrides. The one rule: nothing is started before everything that can be refused has
+been refused, in one sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from emceepee.backends.definition import ServerDefinition
+from emceepee.cli.printing import how_to_connect
+from emceepee.config.gateway_settings import build_settings
+from emceepee.config.load import Loaded, load
+from emceepee.config.settings import Settings, Timeouts
+from emceepee.errors import OperatorFault
+from emceepee.observability import log_lines
+
+_log = logging.getLogger("emceepee.cli")
+
+
+def run_gateway(options: argparse.Namespace) -> int:
+    loaded = load(options.config or [], os.environ, Path.cwd())
+    if loaded.fatal:
+        for problem in loaded.problems:
+            print(problem, file=sys.stderr)
+        raise OperatorFault("the configuration has mistakes that make it unsafe to start; 'emceepee check' shows them")
+    settings = with_options(loaded.settings, options)
+    serving = options.command == "serve"
+    if serving and (exposure := settings.exposure_problem()):
+        raise OperatorFault(exposure)
+    path = None if serving else surface_path(options.surface, loaded.definitions)
+    log_lines.start(settings.log_level, settings.log_format)
+    _tell(loaded)
+    from emceepee.cli.running import run
+
+    if path is None:
+        return run(_serve(settings, loaded.definitions))
+    return run(_stdio(settings, loaded.definitions, path))
+
+
+def with_options(settings: Settings, options: argparse.Namespace) -> Settings:
+    """The settings with what was said on the command line in place of what the files say. Raises `OperatorFault`."""
+    said: dict[str, Any] = {
+        name: getattr(options, name)
+        for name in ("host", "port", "log_level", "log_format")
+        if getattr(options, name, None) is not None
+    }
+    if getattr(options, "insecure_no_auth", False):
+        said["insecure_no_auth"] = True
+    for name, option in (("allowed_origins", "allow_origin"), ("allowed_hosts", "allow_host")):
+        if more := getattr(options, option, None):
+            said[name] = (*getattr(settings, name), *more)
+    for text in options.timeout or []:
+        name, seconds = _time_limit(text)
+        said[f"timeouts.{name}"] = seconds
+    return build_settings(said, settings)
+
+
+def _time_limit(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    known = [field.name for field in dataclasses.fields(Timeouts)]
+    if name not in known:
+        raise OperatorFault(f"--timeout {text}: there is no such time limit; there is {', '.join(known)}")
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise OperatorFault(f"--timeout {text}: write {name}=SECONDS with a number of more than 0")
+    return name, seconds
+
+
+def surface_path(surface: str, definitions: tuple[ServerDefinition, ...]) -> str:
+    """The path that a surface has over HTTP, which is also its name inside. Raises `OperatorFault`."""
+    kind, _, name = surface.partition(":")
+    match kind, name:
+        case "meta", "":
+            return "/mcp"
+        case "direct", "":
+            return "/direct/mcp"
+        case "server", _ if name:
+            known = [definition.name for definition in definitions]
+            if name not in known:
+                raise OperatorFault(f"--surface {surface}: no such server; there is {', '.join(known) or 'none'}")
+            return f"/servers/{name}/mcp"
+        case _:
+            raise OperatorFault(f"--surface {surface}: it is 'meta', 'direct' or 'server:NAME'")
+
+
+def _tell(loaded: Loaded) -> None:
+    """What of the files is not used, as log lines: the gateway starts without it."""
+    for problem in loaded.problems:
+        say = _log.warning if problem.severity == "error" else _log.info
+        say("config_problem", extra={"data": problem.as_json()})
+    files = list(loaded.files) or ["(built in)"]
+    names = [definition.name for definition in loaded.definitions]
+    _log.info("config_loaded", extra={"data": {"files": files, "servers": names}})
+
+
+async def _serve(settings: Settings, definitions: tuple[ServerDefinition, ...]) -> int:
+    from emceepee.app import serve_http
+
+    def ready(url: str) -> None:
+        _log.info("listening", extra={"data": {"url": f"{url}/mcp"}})
+        if settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty()):
+            print(how_to_connect(f"{url}/mcp"), file=sys.stderr, flush=True)
+
+    await serve_http(settings, definitions, ready)
+    return 0
+
+
+async def _stdio(settings: Settings, definitions: tuple[ServerDefinition, ...], path: str) -> int:
+    from emceepee.app import serve_stdio
+
+    if sys.stdin is not None and sys.stdin.isatty():
+        hint = "emceepee waits for an MCP client on standard input. For HTTP: emceepee serve. For help: emceepee --help"
+        print(hint, file=sys.stderr, flush=True)
+    await serve_stdio(settings, definitions, path)
+    return 0
