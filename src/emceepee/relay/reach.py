@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from emceepee.backends.definition import ServerDefinition
 from emceepee.backends.registry import Registry
-from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, ClientFault
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, ClientFault, EmceepeeError
 from emceepee.relay.patience import wait_at_most
 from emceepee.relay.ports import Connection, Pool
 from emceepee.runtime.clock import Clock
@@ -88,7 +88,7 @@ class Reach:
         """Returns its fault, because nobody may be left to hear it."""
         try:
             return await self.connection(server, scope)
-        except (BackendFault, ClientFault) as fault:
+        except EmceepeeError as fault:
             return fault
 
     def definition(self, server: ServerName) -> ServerDefinition:

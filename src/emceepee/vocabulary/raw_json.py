@@ -96,6 +96,13 @@ class Payload:
     def get(self, key: str) -> Raw | None:
         return self.fields().get(key)
 
+    def may_have(self, key: str) -> bool:
+        """Whether the key can be at its top level. False is certain; true may be its name somewhere inside. Does not
+        decode what is still bytes."""
+        if self._fields is not None:
+            return key in self._fields
+        return b'"' + key.encode() + b'"' in bytes(self._raw or b"")
+
     def changed(self, put: dict[str, Any] | None = None, drop: Iterable[str] = ()) -> Payload:
         """A copy with some keys set (values may be `Raw` or plain) and some removed."""
         fields = dict(self.fields())

@@ -1,0 +1,151 @@
+"""`execute_tool`: one tool of one server, its result as it came.
+
+The one rule: what the server answered is passed on untouched (D9); only a refusal is looked into, and what we found out
+comes beside the server's words, not instead of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw
+
+from emceepee.errors import EmceepeeError
+from emceepee.meta_tools.answers import (
+    TOOL_NOT_FOUND,
+    ToolExecutionError,
+    error_answer,
+    refusal,
+    text_block,
+    tool_error,
+)
+from emceepee.meta_tools.desk import Desk
+from emceepee.meta_tools.explain import misfits
+from emceepee.meta_tools.tool import Asked, Param, make_tool
+from emceepee.relay.call import TOOLS_CALL
+from emceepee.relay.ports import Connection
+from emceepee.relay.reach import nearest
+from emceepee.relay.settings import RelaySettings
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.outcomes import Done, Failed
+from emceepee.vocabulary.raw_json import NotThatShape, read_items, to_raw, write
+
+_LONG = 30.0
+"""From here on a call's own time-out is longer than any attempt to connect, which the pool limits by itself."""
+
+
+async def _execute_tool(desk: Desk, asked: Asked) -> Done:
+    arguments, original = asked.arguments, asked.call
+    server, tool = arguments["server"], arguments["tool"]
+    timeout_ms = arguments.get("timeout_ms", desk.middle.settings.execute_timeout_ms)
+    params = {"name": to_raw(tool)}
+    given = arguments.get("args")
+    if given is not None:
+        params["arguments"] = given
+    call = Call(TOOLS_CALL, params, original.caller, original.meta, original.wants_progress, original.log_level)
+    try:
+        connection, seconds = await _connection(desk, server, asked.scope, timeout_ms / 1000)
+    except EmceepeeError as error:
+        raise tool_error(error, _about(server, tool)) from error
+    try:
+        outcome = await desk.middle.calls.carry(server, call, asked.on_notice, seconds, connection)
+    except EmceepeeError as error:
+        raise tool_error(error, _about(server, tool), timeout_ms) from error
+    if isinstance(outcome, Failed):
+        raise await _explained(desk, asked, refusal(outcome, _about(server, tool)))
+    if not outcome.payload.may_have("isError"):
+        return outcome
+    return await _beside_an_error(desk, asked, outcome)
+
+
+async def _connection(desk: Desk, server: str, scope: str, seconds: float) -> tuple[Connection, float]:
+    """Within the call's own time, and what of it is left."""
+    reach = desk.middle.reach
+    if seconds >= _LONG:
+        return await reach.connection(server, scope), seconds
+    began = desk.middle.clock.now()
+    connection = await reach.connection_within(server, scope, seconds)
+    return connection, max(0.0, seconds - (desk.middle.clock.now() - began))
+
+
+def _about(server: str, tool: str) -> dict[str, Any]:
+    return {"serverName": server, "toolName": tool}
+
+
+# -- explaining
+
+
+async def _explained(desk: Desk, asked: Asked, error: ToolExecutionError) -> ToolExecutionError:
+    """The server refused with an error of its own: was it the tool, or the arguments?"""
+    missing = await _not_found(desk, asked)
+    if missing is not None:
+        return missing
+    problems = _misfits(desk, asked)
+    if not problems:
+        return error
+    return ToolExecutionError(error.code, error.message, (error.details or {}) | {"arguments": problems}, _CURE)
+
+
+_CURE = "Correct the arguments and call execute_tool again; list_tools with server and detail 'full' has the schema."
+
+
+async def _beside_an_error(desk: Desk, asked: Asked, outcome: Done) -> Done:
+    if outcome.payload.get("isError") != Raw(b"true"):
+        return outcome
+    blocks = _blocks(outcome)
+    missing = await _not_found(desk, asked)
+    if missing is not None:
+        return error_answer(missing, blocks)
+    problems = _misfits(desk, asked)
+    if not problems:
+        return outcome
+    hint = text_block(write({"hint": {"arguments": problems, "next": _CURE}}))
+    return Done(outcome.payload.changed({"content": [*blocks, hint]}))
+
+
+def _blocks(outcome: Done) -> list[Raw]:
+    try:
+        return read_items(outcome.payload.get("content") or b"[]")
+    except NotThatShape:
+        return []
+
+
+async def _not_found(desk: Desk, asked: Asked) -> ToolExecutionError | None:
+    """An error if the server's own list has no such tool; None when it has, or cannot be asked."""
+    server, tool = asked.arguments["server"], asked.arguments["tool"]
+    middle = desk.middle
+    if middle.listing.facts(server, asked.scope, tool) is not None:
+        return None
+    shown = await middle.listing.get(server, asked.scope, "tools", middle.settings.listing_budget)
+    if shown.state != "fresh" or shown.listed is None or shown.listed.truncated or tool in shown.listed.index():
+        return None
+    names = list(shown.listed.index())
+    near = nearest(tool, names[:5000])
+    hint = f"; did you mean '{near}'?" if near else ""
+    return ToolExecutionError(
+        TOOL_NOT_FOUND,
+        f"Tool '{tool}' not found on server '{server}'{hint}",
+        _about(server, tool) | {"known": names[:20]},
+        f"Call list_tools with server '{server}'.",
+    )
+
+
+def _misfits(desk: Desk, asked: Asked) -> list[str]:
+    facts = desk.middle.listing.facts(asked.arguments["server"], asked.scope, asked.arguments["tool"])
+    return misfits(facts.input_schema, asked.arguments.get("args")) if facts is not None else []
+
+
+TOOLS = (
+    make_tool(
+        "execute_tool",
+        "Call one tool of one server; its result comes back unchanged.",
+        _execute_tool,
+        {
+            "server": Param("string", required=True),
+            "tool": Param("string", "as list_tools names it", required=True, aliases=("tool_name", "toolName")),
+            "args": Param("object", "the tool's arguments", aliases=("arguments",)),
+            "timeout_ms": Param("integer", "default 120000", least=0, most=RelaySettings().max_execute_timeout_ms),
+        },
+        destroys=True,
+    ),
+)

@@ -1,0 +1,117 @@
+"""The meta-tools as a surface: a fixed list of tools, and each call of one to its handler.
+
+The one rule: whatever goes wrong behind a tool is a result that says so (`isError`); only a tool that we do not have is
+a protocol error.
+"""
+
+from __future__ import annotations
+
+from msgspec import Raw
+
+from emceepee.errors import ClientFault, EmceepeeError
+from emceepee.meta_tools.answers import error_answer, tool_error
+from emceepee.meta_tools.arguments import read_arguments
+from emceepee.meta_tools.desk import Desk
+from emceepee.meta_tools.table import INPUT_SCHEMAS, LIST_PAYLOAD, TABLE
+from emceepee.meta_tools.tool import Asked
+from emceepee.relay.middle import Middle
+from emceepee.relay.pages import read_cursor
+from emceepee.relay.reach import nearest
+from emceepee.relay.surface import Description, Listener, OnNotice
+from emceepee.relay.transparent import unknown_method
+from emceepee.relay.watch import Standing
+from emceepee.vocabulary.calls import Call, Caller
+from emceepee.vocabulary.names import LogLevel, Scope, ServerName
+from emceepee.vocabulary.notices import NOTHING, Interest
+from emceepee.vocabulary.outcomes import CacheHints, Done, Outcome
+from emceepee.vocabulary.raw_json import Fields, Payload, read_text
+
+_INVALID_PARAMS = -32602
+
+CAPABILITIES: Fields = {"tools": Raw(b"{}"), "logging": Raw(b"{}")}
+
+INSTRUCTIONS = (
+    "Reach any number of MCP servers through a fixed set of tools. list_servers shows the servers, add_server adds "
+    "one; list_tools finds tools (give `query` or `server`), execute_tool calls one. Resources and prompts: list_resources, "
+    "read_resource, list_prompts, get_prompt. An error result names the next step."
+)
+
+_FIXED = CacheHints(3_600_000, "public")
+"""The list changes with the gateway's version only."""
+
+
+class MetaSurface:
+    def __init__(self, middle: Middle) -> None:
+        self._middle = middle
+        self._desk = Desk(middle)
+
+    @property
+    def name(self) -> str:
+        return "meta"
+
+    async def describe(self, caller: Caller) -> Description:
+        return Description(CAPABILITIES, INSTRUCTIONS)
+
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+        if call.method == "tools/call":
+            return await self._call_tool(call, on_notice)
+        if call.method != "tools/list":
+            raise unknown_method(call.method)
+        if read_cursor(call.params) is not None:
+            raise ClientFault(_INVALID_PARAMS, "Invalid cursor: this list has one page")
+        return Done(Payload(raw=LIST_PAYLOAD), _FIXED)
+
+    async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+        name = read_text(call.params.get("name"))
+        tool = TABLE.get(name or "")
+        if tool is None:
+            raise _unknown_tool(name)
+        try:
+            arguments = read_arguments(tool, call.params.get("arguments"))
+            return await tool.handler(self._desk, Asked(arguments, call, on_notice))
+        except EmceepeeError as error:
+            return error_answer(tool_error(error, {}))
+
+    async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
+        watch = self._middle.watch
+        standing = Standing(watch, caller.scope, None, on_notice, _nobody)
+        await watch.listen(standing, NOTHING)
+        return _LogsOnly(standing)
+
+    async def set_log_level(self, caller: Caller, level: LogLevel) -> None:
+        await self._middle.watch.set_log_level(caller.scope, level)
+
+    async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
+        return INPUT_SCHEMAS.get(tool)
+
+    async def forget(self, scope: Scope) -> None:
+        await self._middle.forget(scope)
+
+
+class _LogsOnly:
+    """A listener here hears log lines; our list never changes and there are no resources."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing = standing
+
+    @property
+    def honoured(self) -> Interest:
+        return NOTHING
+
+    async def change(self, interest: Interest) -> None:
+        await self._standing.change(Interest(uris=interest.uris))
+
+    async def close(self) -> None:
+        await self._standing.close()
+
+
+async def _nobody(uri: str) -> ServerName | None:
+    return None
+
+
+def _unknown_tool(name: str | None) -> ClientFault:
+    if name is None:
+        return ClientFault(_INVALID_PARAMS, "Invalid params: 'name' must be a string")
+    near = nearest(name, list(TABLE))
+    hint = f"; did you mean '{near}'?" if near else "; tools of servers are called with execute_tool"
+    return ClientFault(_INVALID_PARAMS, f"Unknown tool: {name[:100]}{hint}")

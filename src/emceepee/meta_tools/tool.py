@@ -1,0 +1,115 @@
+"""What one of our own tools is made of: its name, what it takes, what it says of itself, and who does it.
+
+The one rule: a tool is declared once; the schema that clients see and the check of what they send come from the same
+parameters, so that they cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from emceepee.relay.surface import OnNotice
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.outcomes import Done
+
+if TYPE_CHECKING:
+    from emceepee.meta_tools.desk import Desk
+
+Kind: TypeAlias = Literal["string", "integer", "boolean", "strings", "string_map", "object"]
+
+_SCHEMAS: dict[Kind, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "integer": {"type": "integer"},
+    "boolean": {"type": "boolean"},
+    "strings": {"type": "array", "items": {"type": "string"}},
+    "string_map": {"type": "object", "additionalProperties": {"type": "string"}},
+    "object": {"type": "object"},
+}
+
+
+@dataclass(slots=True, frozen=True)
+class Param:
+    """One argument. Of kind `object` it stays raw, because it belongs to somebody else."""
+
+    kind: Kind
+    says: str = ""
+    required: bool = False
+    among: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+    aliases: tuple[str, ...] = ()
+
+    def schema(self) -> dict[str, Any]:
+        schema = dict(_SCHEMAS[self.kind])
+        if self.says:
+            schema["description"] = self.says
+        if self.among:
+            schema["enum"] = list(self.among)
+        if self.least is not None:
+            schema["minimum"] = self.least
+        if self.most is not None:
+            schema["maximum"] = self.most
+        return schema
+
+
+Arguments: TypeAlias = dict[str, Any]
+"""By name, checked; what was not given is absent."""
+
+
+@dataclass(slots=True, frozen=True)
+class Asked:
+    """One call of one of our tools, as its handler gets it."""
+
+    arguments: Arguments
+    call: Call
+    on_notice: OnNotice | None
+
+    @property
+    def scope(self) -> str:
+        return self.call.caller.scope
+
+
+Handler: TypeAlias = Callable[["Desk", Asked], Awaitable[Done]]
+
+
+@dataclass(slots=True, frozen=True)
+class Tool:
+    name: str
+    says: str
+    handler: Handler
+    params: Mapping[str, Param] = field(default_factory=dict)
+    reads_only: bool = False
+    destroys: bool = False
+    idempotent: bool = False
+    reaches_out: bool = True
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Every spelling that is taken, to the parameter's name. Filled by `make_tool`."""
+
+    def entry(self) -> dict[str, Any]:
+        """As `tools/list` shows it."""
+        schema: dict[str, Any] = {"type": "object"}
+        schema["properties"] = {name: param.schema() for name, param in self.params.items()}
+        required = [name for name, param in self.params.items() if param.required]
+        if required:
+            schema["required"] = required
+        annotations: dict[str, Any] = {"readOnlyHint": self.reads_only}
+        if not self.reads_only:
+            annotations |= {"destructiveHint": self.destroys, "idempotentHint": self.idempotent}
+        annotations["openWorldHint"] = self.reaches_out
+        return {"name": self.name, "description": self.says, "inputSchema": schema, "annotations": annotations}
+
+
+def make_tool(name: str, says: str, handler: Handler, params: Mapping[str, Param], **hints: bool) -> Tool:
+    """A tool that also takes its parameters in camelCase and by their aliases."""
+    names: dict[str, str] = {}
+    for own, param in params.items():
+        for spelling in (own, camel_case(own), *param.aliases):
+            names[spelling] = own
+    return Tool(name, says, handler, params, names=names, **hints)
+
+
+def camel_case(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
