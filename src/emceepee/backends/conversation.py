@@ -28,6 +28,9 @@ _log = logging.getLogger("emceepee.backends")
 LAST_WRITE_SECONDS = 5.0
 """A courtesy message (a cancellation, a farewell) may take this long; a wedged server must not hold a shutdown."""
 
+FAREWELL_SECONDS = 1.0
+"""What was about to be said when the conversation is closed has this long to leave."""
+
 
 class Hearing(Protocol):
     """What a question wants to hear while it waits. `takes_logs` is False for what waits but is no call."""
@@ -143,7 +146,10 @@ class Conversation:
 
     def _courtesy(self, message: bytes) -> None:
         if not self._closed:
-            self._tasks.spawn(bounded(self.transport.send(message), LAST_WRITE_SECONDS), "courtesy")
+            self._tasks.spawn(self._write_last(message), "courtesy")
+
+    async def _write_last(self, message: bytes) -> None:
+        await bounded(self.transport.send(message), LAST_WRITE_SECONDS)
 
     async def tell(self, method: str, params: bytes | Raw | None = None, headers: Sequence[Header] = ()) -> None:
         await self.transport.send(write_notification(method, params), None, headers)
@@ -250,5 +256,5 @@ class Conversation:
             return
         self._closed = True
         self._end_all("the connection was closed")
-        await self._tasks.close(grace=1.0)
+        await self._tasks.finish(FAREWELL_SECONDS)
         await self.transport.close()

@@ -203,13 +203,16 @@ class Pool:
     # -- losing one
 
     def _lost(self, slot: _Slot, link: Link, fault: BackendFault) -> None:
-        self._tasks.spawn(bounded(link.close(), self._settings.close_seconds), "close_lost")
+        self._tasks.spawn(self._close_lost(link), "close_lost")
         if slot.link is not link:
             return
         slot.link = None
         slot.last_error = fault.detail
         slot.step("lose")
         _log.info("server_disconnected", extra={"data": {"server": slot.definition.name, "reason": fault.detail}})
+
+    async def _close_lost(self, link: Link) -> None:
+        await bounded(link.close(), self._settings.close_seconds)
 
     # -- showing
 

@@ -53,6 +53,13 @@ class TaskScope:
             await asyncio.wait(self._tasks, timeout=seconds)
         return len(self._tasks)
 
+    async def finish(self, seconds: float) -> None:
+        """Let what runs end by itself, at most that long, then close."""
+        self._closed = True
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=seconds)
+        await self.close(grace=seconds)
+
     async def close(self, grace: float = 5.0) -> None:
         """Idempotent. A task that ignores its cancellation is left behind after the grace, and said."""
         self._closed = True
