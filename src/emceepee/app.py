@@ -21,7 +21,10 @@ from emceepee.backends.registry import Registry
 from emceepee.backends.warden import Warden
 from emceepee.config.settings import DEFAULTS, Settings
 from emceepee.front.http import HttpFront
+from emceepee.front.pipes import claim_standard_streams, open_input, open_output
+from emceepee.front.server import HttpServer, bind
 from emceepee.front.shop import Shop
+from emceepee.front.stdio import StdioFront
 from emceepee.meta_tools.surface import MetaSurface
 from emceepee.relay.direct import Direct
 from emceepee.relay.middle import Middle
@@ -29,7 +32,7 @@ from emceepee.relay.surface import Surface
 from emceepee.relay.transparent import Transparent
 from emceepee.runtime.clock import Clock, SystemClock
 from emceepee.runtime.ids import Ids, SystemIds
-from emceepee.runtime.spawn import TaskScope
+from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.sessions.directory import Directory
 from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.raw_json import to_raw
@@ -38,6 +41,9 @@ IMPLEMENTATION = to_raw({"name": "emceepee", "title": "emceepee", "version": __v
 """How we introduce ourselves, to clients and to servers."""
 
 Host = Callable[[], InProcessServer]
+
+STDOUT_SECONDS = 2.0
+"""What was written last has this long to leave, when the client no longer reads."""
 
 
 class Backends:
@@ -143,3 +149,32 @@ async def open_backends(
         yield backends.pool
     finally:
         await backends.close()
+
+
+async def serve_http(
+    settings: Settings, definitions: Sequence[ServerDefinition], ready: Callable[[str], None] = lambda url: None
+) -> None:
+    """Until a signal says stop. Raises `OperatorFault` when the port cannot be had, before anything is started."""
+    listening = bind(settings.host, settings.port)
+    gateway = Gateway(settings, definitions)
+    gateway.registry.listening_on(f"{listening.host}:{listening.port}")
+    try:
+        await HttpServer(gateway.front, listening, settings.for_front()).serve(lambda: ready(listening.url))
+    finally:
+        await gateway.close()
+
+
+async def serve_stdio(settings: Settings, definitions: Sequence[ServerDefinition], path: str) -> None:
+    """One client on our standard streams, until it closes its end. The path names the surface."""
+    claimed = claim_standard_streams()
+    gateway = Gateway(settings, definitions)
+    surface = gateway.surface(path)
+    assert surface is not None, "the command line has checked the path"
+    entrance = await open_input(claimed.read_fd)
+    out = await open_output(claimed.write_fd)
+    try:
+        await StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write).run()
+    finally:
+        entrance.close()
+        await bounded(out.close(), STDOUT_SECONDS)
+        await gateway.close()
