@@ -17,7 +17,7 @@ HEAD = 512
 """How much of a dropped line is kept for whoever wants to know which message it was."""
 
 _LINE_END = 1
-"""The CR of a CRLF is not counted as part of the line."""
+"""The CR of a CRLF is no part of the line, but is held with it until the LF comes."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -70,7 +70,8 @@ class LineReader:
             self._dropping = True
 
     def _finish(self, line: bytes, found: list[bytes | Overlong]) -> None:
-        if len(line) > self._limit + _LINE_END:
+        line = line.removesuffix(b"\r")
+        if len(line) > self._limit:
             found.append(Overlong(self._limit, line[:HEAD]))
         elif line := line.strip():
             found.append(line)
