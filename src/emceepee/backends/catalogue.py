@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-import msgspec
 from msgspec import Raw
 
 from emceepee.vocabulary.names import ServerName
@@ -48,26 +47,6 @@ LISTS: dict[ListName, ListKindOf] = {
     "resources": ListKindOf("resources/list", "resources", "resources", "uri"),
     "templates": ListKindOf("resources/templates/list", "resourceTemplates", "resources", "uriTemplate"),
 }
-
-
-class _Annotations(msgspec.Struct):
-    readOnlyHint: Raw | None = None
-    idempotentHint: Raw | None = None
-
-
-class _ToolHead(msgspec.Struct):
-    annotations: Raw | None = None
-    inputSchema: Raw | None = None
-    outputSchema: Raw | None = None
-
-
-class _SchemaHead(msgspec.Struct):
-    type: Raw | None = None
-
-
-_tool_head = msgspec.json.Decoder(_ToolHead)
-_annotations = msgspec.json.Decoder(_Annotations)
-_schema_head = msgspec.json.Decoder(_SchemaHead)
 
 
 @dataclass(slots=True, frozen=True)
@@ -149,29 +128,22 @@ def identity_of(item: Raw, identity: str) -> str | None:
 
 def read_facts(item: Raw) -> ToolFacts:
     """Lenient: what is not of the right shape counts as absent."""
-    try:
-        head = _tool_head.decode(item)
-        wrapped = head.outputSchema is not None and root_type(head.outputSchema) != "object"
-        return ToolFacts(head.inputSchema, wrapped, _is_repeatable(head.annotations))
-    except msgspec.DecodeError:
-        return ToolFacts()
+    fields = read_fields(item)
+    output = fields.get("outputSchema")
+    wrapped = output is not None and read_text(_get(output, "type")) != "object"
+    hints = fields.get("annotations")
+    repeatable = hints is not None and any(_get(hints, key) == _TRUE for key in ("readOnlyHint", "idempotentHint"))
+    return ToolFacts(fields.get("inputSchema"), wrapped, repeatable)
 
 
-def root_type(schema: Raw) -> str | None:
+_TRUE = Raw(b"true")
+
+
+def _get(raw: Raw, key: str) -> Raw | None:
     try:
-        return read_text(_schema_head.decode(schema).type)
-    except msgspec.DecodeError:
+        return read_fields(raw).get(key)
+    except NotThatShape:
         return None
-
-
-def _is_repeatable(annotations: Raw | None) -> bool:
-    if annotations is None:
-        return False
-    try:
-        hints = _annotations.decode(annotations)
-    except msgspec.DecodeError:
-        return False
-    return any(hint is not None and bytes(hint) == b"true" for hint in (hints.readOnlyHint, hints.idempotentHint))
 
 
 _unsafe = re.compile(r"[^A-Za-z0-9_-]")

@@ -32,7 +32,7 @@ CAPABILITIES: Fields = {"tools": Raw(b"{}"), "logging": Raw(b"{}")}
 
 INSTRUCTIONS = (
     "Reach any number of MCP servers through a fixed set of tools. list_servers shows the servers, add_server adds "
-    "one; list_tools finds tools (give `query` or `server`), execute_tool calls one. Resources and prompts: list_resources, "
+    "one; list_tools finds tools (give `query` or `server`), execute_tool calls one. For the rest: list_resources, "
     "read_resource, list_prompts, get_prompt. An error result names the next step."
 )
 
