@@ -58,9 +58,11 @@ class HeaderMap:
     def headers(self, arguments: Raw | None) -> Iterator[tuple[str, str]]:
         """The headers of a call with these arguments."""
         for param in self.params:
-            text = _rendered(_at(arguments, param.path), param.integer)
+            value = _at(arguments, param.path)
+            text = _rendered(value)
             if text is not None:
-                yield param.header, encode_value(text)
+                whole = _whole_number(value, text) if param.integer else None
+                yield param.header, encode_value(text if whole is None else str(whole))
 
 
 @dataclass(slots=True, frozen=True)
@@ -129,7 +131,7 @@ def check_header_params(
 def _wrong(param: HeaderParam, value: Raw | None, sent: Any) -> str | None:
     if len(sent) > 1:
         return "appears more than once"
-    text = _rendered(value, param.integer)
+    text = _rendered(value)
     if text is None:
         # nothing that a client could have mirrored: whoever routed by such a header was lied to
         return f"is present but the argument '{param.argument}' is absent" if sent else None
@@ -138,7 +140,8 @@ def _wrong(param: HeaderParam, value: Raw | None, sent: Any) -> str | None:
     decoded = decode_value(sent[0])
     if decoded is None:
         return "carries a malformed base64 value"
-    if decoded != text and not (param.integer and _same_number(decoded, text)):
+    whole = _whole_number(value, text) if param.integer else None
+    if decoded != text and (whole is None or not _is_number(decoded, whole)):
         return f"does not match the argument '{param.argument}'"
     return None
 
@@ -152,25 +155,37 @@ def _at(arguments: Raw | None, path: Path) -> Raw | None:
     return node
 
 
-def _rendered(value: Raw | None, integer: bool) -> str | None:
+def _rendered(value: Raw | None) -> str | None:
     """The text that mirrors a value, or None for one that is absent or cannot be mirrored."""
     if value is None or is_null(value) or is_object(value) or is_array(value):
         return None
     if is_text(value):
         return read_text(value)
     literal = bytes(value).decode()
-    if literal in ("true", "false") or _whole.fullmatch(literal):
+    if literal in ("true", "false"):
         return literal
-    number = float(literal)
-    return str(int(number)) if integer and number.is_integer() else str(number)
+    try:
+        return str(int(literal)) if _whole.fullmatch(literal) else str(float(literal))
+    except ValueError:
+        return None  # more digits than Python will turn into a number
 
 
-def _same_number(one: str, other: str) -> bool:
-    """Whole numbers by value: 42, 42.0 and 042 are one; written out only, 4.2e1 is none of them."""
-    left, right = _decimal.fullmatch(one), _decimal.fullmatch(other)
-    if left is None or right is None or (left[2] or "").strip("0") or (right[2] or "").strip("0"):
+def _whole_number(value: Raw | None, text: str) -> int | None:
+    """The whole number that a value is, however it was written: other languages have no 42.0 and no 1e+16."""
+    if value is None or is_text(value) or text in ("true", "false"):
+        return None
+    if _whole.fullmatch(text):
+        return int(text)
+    number = float(text)
+    return int(number) if number.is_integer() else None
+
+
+def _is_number(header: str, number: int) -> bool:
+    """Compared by value: 42, 42.0 and 042 are one; written out only, 4.2e1 is none of them."""
+    found = _decimal.fullmatch(header)
+    if found is None or (found[2] or "").strip("0"):
         return False
     try:
-        return int(left[1]) == int(right[1])
+        return int(found[1]) == number
     except ValueError:
         return False
