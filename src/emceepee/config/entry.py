@@ -103,21 +103,18 @@ def _launch(entry: Fields, read_text: ReadText) -> Launch | None:
 
 def _kind(entry: Fields) -> Kind | None:
     node = entry.take("type", "transport", "transportType")
-    field = next((key for key in ("type", "transport", "transportType") if key in entry.node.members), "type")
-    spelled = entry.text(node, field)
+    spelled = entry.text(node, "type")
     if node is None or spelled is None:
         return None
     kind = _KINDS.get(re.sub(r"[-_ ]", "", spelled).lower())
     if kind is None:
         known = "stdio, http (also streamable-http) and sse"
-        entry.wrong(node, field, f"there is no transport '{spelled[:30]}'", f"the transports are {known}")
+        entry.wrong(node, "type", f"there is no transport '{spelled[:30]}'", f"the transports are {known}")
     return kind
 
 
 def _endpoint(entry: Fields, url: Node, kind: HttpKind) -> Launch | None:
-    field = next(key for key in _URL_KEYS if key in entry.node.members)
-    address = entry.text(url, field)
-    entry.seen["url"] = url
+    address = entry.text(url, "url")
     headers = entry.table(entry.take("headers"), "headers")
     return None if address is None else http_endpoint(address, tuple(headers.items()), kind)
 
@@ -125,8 +122,7 @@ def _endpoint(entry: Fields, url: Node, kind: HttpKind) -> Launch | None:
 def _stdio(entry: Fields, command: Node, read_text: ReadText) -> Launch | None:
     words = _command(entry, command)
     args = entry.texts(entry.take("args"), "args")
-    env_node = entry.take("env", "environment")
-    env = entry.table(env_node, "env" if "env" in entry.node.members else "environment")
+    env = entry.table(entry.take("env", "environment"), "env")
     cwd = entry.text(entry.take("cwd"), "cwd")
     from_file = _env_file(entry, read_text)
     return StdioLaunch(words[0], (*words[1:], *args), {**from_file, **env}, cwd) if words else None
@@ -140,7 +136,7 @@ def _command(entry: Fields, node: Node) -> list[str]:
             entry.wrong(node, "command", "the command is empty")
         return words
     command = entry.text(node, "command")
-    if command and re.search(r"\s-{1,2}\w|\s@?[\w-]+/", command) and "args" not in entry.node.members:
+    if command and re.match(r"[\w.-]+\s+\S|\S+\s+--?\w", command):
         cure = 'write the program under "command" and the rest under "args", one text each'
         what = "looks like a program with arguments; it is started as one name"
         entry.report.note(node, entry.path("command"), what, cure)
@@ -170,16 +166,20 @@ def _own_settings(entry: Fields) -> tuple[Affinity, float, float | None]:
     if own is not None and own.kind != "object":
         entry.wrong(own, "emceepee", f"this has to be an object, not {a(own.kind)}")
         own = None
+    node = entry.take("timeout")
+    general = entry.number(node, "timeout")
     inner = Fields(own or Node("object", {}, 0), entry.path("emceepee"), entry.report, entry.environment)
     affinity = _affinity(inner, inner.take("affinity")) or _affinity(entry, entry.take("affinity")) or "workspace"
     connect = inner.number(inner.take("connect_timeout", "connectTimeout"), "connect_timeout")
     call = inner.number(inner.take("call_timeout", "callTimeout"), "call_timeout")
     entry.seen |= {"connect_timeout": inner.seen.get("connect_timeout", entry.node)}
+    entry.spelled |= {"connect_timeout": "emceepee.connect_timeout"}
+    if call is not None:
+        entry.seen |= {"timeout": inner.seen["call_timeout"]}
+        entry.spelled |= {"timeout": "emceepee.call_timeout"}
     for unknown in inner.rest():
         cure = "there is affinity, connect_timeout, call_timeout"
         inner.report.at_key(inner.node.members[unknown], inner.path(unknown), "there is no such setting", cure)
-    node = entry.take("timeout")
-    general = entry.number(node, "timeout")
     connect = CONNECT_TIMEOUT if connect is None else connect
     return affinity, connect, call if call is not None else _seconds(entry, node, general)
 

@@ -9,12 +9,15 @@ in a report.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from emceepee.config.jsonc import Node
 from emceepee.config.problems import Report
 from emceepee.config.variables import expand
+
+_head = re.compile(r"[^.\[]*")
 
 
 class Fields:
@@ -28,10 +31,14 @@ class Fields:
         self.environment = environment
         self.lenient = False
         self.seen: dict[str, Node] = {}
+        self.spelled: dict[str, str] = {}
         self._taken: set[str] = set()
 
     def path(self, field: str) -> str:
-        return f"{self.where}.{field}" if field else self.where
+        """Where a field stands, under the key by which this file calls it."""
+        head = _head.match(field)
+        key = head.group() if head else field
+        return f"{self.where}.{self.spelled.get(key, key)}{field[len(key) :]}" if field else self.where
 
     def take(self, *keys: str) -> Node | None:
         """The value under the first of these keys; a second one is a mistake. The field is named by the key found."""
@@ -43,9 +50,10 @@ class Fields:
         for other in found[1:]:
             extra = self.node.members[other]
             what = f"means the same as '{found[0]}', which is given too"
-            self.report.at_key(extra, self.path(other), what, "keep one")
+            self.report.at_key(extra, f"{self.where}.{other}", what, "keep one")
         for key in keys:
             self.seen[key] = member
+            self.spelled[key] = found[0]
         return member
 
     def rest(self) -> dict[str, Any]:
