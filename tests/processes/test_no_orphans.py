@@ -75,6 +75,16 @@ async def test_a_gateway_that_ends_in_order_leaves_nobody(pids_file: Path) -> No
     assert await all_gone(pids, 0.5)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a test be a reaper")
+async def test_as_the_first_process_of_a_container_it_leaves_no_zombies(pids_file: Path) -> None:
+    process = await gateway(pids_file, "as-init", "--ignore-sigterm", "--grandchildren", "3")
+    await ready(process)
+    async with asyncio.timeout(20):
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"no zombies\n"
+        await process.wait()
+
+
 async def test_a_child_that_the_warden_was_never_told_of_has_run_nothing(pids_file: Path) -> None:
     process = await gateway(pids_file, "die-unwatched", *STUBBORN)
     async with asyncio.timeout(20):

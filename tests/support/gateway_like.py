@@ -4,12 +4,14 @@
 
 It starts two children on `stdio_server.py` with these flags and `--pids PIDS`, sends each a call that takes a minute,
 and says "ready". MODE `wait` waits; `close` ends them in order; `die-unwatched` kills itself in the moment between
-starting a child and telling the warden of it.
+starting a child and telling the warden of it; `as-init` closes like the first process of a container, to which orphans
+fall, and says "no zombies" if none is left.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import signal
 import sys
@@ -46,8 +48,23 @@ class SuicidalWarden(Warden):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def become_reaper() -> None:
+    """Linux: PR_SET_CHILD_SUBREAPER."""
+    assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
+
+
+def zombies() -> bool:
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return False
+    return True
+
+
 async def main() -> None:
     pids, mode, *flags = sys.argv[1:]
+    if mode == "as-init":
+        become_reaper()
     clock = SystemClock()
     warden = SuicidalWarden(clock) if mode == "die-unwatched" else Warden(clock)
     transports = []
@@ -66,6 +83,8 @@ async def main() -> None:
     for transport in transports:
         await transport.close()
     await warden.close()
+    if mode == "as-init" and not zombies():
+        sys.stdout.write("no zombies\n")
 
 
 if __name__ == "__main__":
