@@ -159,9 +159,7 @@ async def test_two_clients_with_the_same_token_each_see_their_own_progress() -> 
     for which, answer in enumerate(answers):
         held.go_on(which)
         await answer.done()
-        assert [event["params"] for event in answer.events[:-1]] == [
-            {"progressToken": 1, "progress": 10 * (which + 1)}
-        ]
+        assert [event["params"] for event in answer.events[:-1]] == [{"progressToken": 1, "progress": 10 * (which + 1)}]
     await bench.close()
 
 
@@ -406,3 +404,10 @@ async def test_a_second_session_never_sees_what_the_first_is_told() -> None:
     await answer.done()
     assert stream.events == []
     await bench.close()
+
+
+async def test_an_initialize_that_declares_a_megabyte_is_refused(bench: Bench) -> None:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {"experimental": {"x": "y" * 1_000_000}}}
+    answer = await bench.ask(request("initialize", params))
+    assert answer.json["error"]["code"] == -32602
+    assert len(bench.directory) == 0

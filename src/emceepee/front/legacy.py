@@ -7,7 +7,7 @@ once or called off by its own session, and losing the wire it came on is neither
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from emceepee.eras.legacy import towards_client as legacy
 from emceepee.eras.revisions import LATEST_LEGACY
@@ -17,6 +17,7 @@ from emceepee.front.shop import Shop
 from emceepee.front.standing import Standing
 from emceepee.front.telling import Rising, coalescing_key
 from emceepee.protocol.messages import (
+    INVALID_PARAMS,
     INVALID_REQUEST,
     Notification,
     Request,
@@ -37,6 +38,10 @@ Tell: TypeAlias = Callable[[bytes, str | None], None]
 """Takes a notification for the client and the key it may be coalesced by."""
 
 
+_MAX_HELLO: Final = 64 * 1024
+"""A session keeps what its client declared for as long as it lives; real ones declare a few hundred bytes."""
+
+
 class LegacyDesk:
     """Serves all sessions of all surfaces."""
 
@@ -50,6 +55,8 @@ class LegacyDesk:
     ) -> tuple[Session | None, bytes]:
         """`initialize`: a new session and its welcome, or no session and why not. Raises `LimitReached`."""
         try:
+            if request.params is not None and len(memoryview(request.params)) > _MAX_HELLO:
+                raise ClientFault(INVALID_PARAMS, f"initialize: params are larger than {_MAX_HELLO} bytes")
             hello = legacy.read_hello(request.params)
         except ClientFault as fault:
             return None, legacy_error(request.id, fault, request.method, LATEST_LEGACY)

@@ -11,6 +11,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
+from msgspec import Raw
+
 from emceepee.errors import LimitReached
 from emceepee.runtime.clock import Clock, Timer
 from emceepee.runtime.ids import Ids
@@ -64,12 +66,15 @@ class Directory:
         return f"{self._slot}.{self._ids.secret()}"
 
     def open(
-        self, surface: str, principal: str, revision: str, capabilities: Fields, client_info: bytes | None = None
+        self, surface: str, principal: str, revision: str, capabilities: Fields, client_info: Raw | None = None
     ) -> Session:
         """Register a new session. Raises `LimitReached`, also while shutting down."""
         if self._closed or len(self._sessions) >= self.settings.max_sessions:
             raise LimitReached("sessions", self.settings.max_sessions)
-        caller = Caller(self.new_id(), principal, capabilities, client_info)  # type: ignore[arg-type]
+        # What was decoded still holds on to the whole message; a copy lets that go.
+        kept = {name: value.copy() for name, value in capabilities.items()}
+        info = None if client_info is None else client_info.copy()
+        caller = Caller(self.new_id(), principal, kept, info)
         session = Session(surface, caller, revision, InFlight(self.settings.max_in_flight), self._clock.now())
         session.created_at = self._clock.wall()
         self._sessions[session.id] = session
@@ -132,7 +137,7 @@ class Directory:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        tasks = [task for session_id in self.session_ids() if (task := self.end(session_id, clean)) is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=grace)
+        for session_id in self.session_ids():
+            self.end(session_id, clean)
+        await self._cleaning.settle(grace)
         await self._cleaning.close()
