@@ -92,10 +92,11 @@ class Standing:
 
     async def _apply(self, surface: Surface, interest: Interest) -> None:
         if self._listener is None:
-            self._listener = await surface.listen(self._session.caller, interest, self.hear)
+            # The first wish is granted as far as it goes; only a change is refused where it cannot be had.
+            self._listener = await surface.listen(self._session.caller, self._interest, self.hear)
             if self._closed:
                 await self._listener.close()
-        elif interest != self._interest:
+        if interest != self._interest:
             await self._listener.change(interest)
         self._interest = interest
 

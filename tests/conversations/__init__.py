@@ -1,0 +1,1 @@
+"""Whole conversations: the gateway in memory between scripted clients and servers of both eras."""
