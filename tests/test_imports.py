@@ -74,6 +74,7 @@ ARROWS: dict[str, dict[str, str]] = {
     "config": {
         ANY_SETTINGS: "each part owns its settings; this one fills them in",
         "backends.definition": "a configured server is a definition",
+        "backends.own_address": "a configured server must not be the gateway itself",
         "vocabulary.names": "what may be a server's name is said there, and checked before one is defined",
     },
     "cli": {

@@ -75,6 +75,13 @@ def test_of_several_files_the_first_wins_with_a_note_at_the_place_of_the_second(
     assert loaded.errors == ()
 
 
+def test_what_was_said_outranks_every_file(tmp_path) -> None:
+    file = write(tmp_path / "one.json", {"emceepee": {"port": 1, "timeouts": {"execute": 5}}})
+    loaded = load([file], {}, tmp_path, {"port": 3, "timeouts.connect": 4.0})
+    assert (loaded.settings.port, loaded.settings.timeouts.execute, loaded.settings.timeouts.connect) == (3, 5, 4)
+    assert load([], {}, tmp_path / "none", {"port": 3}).settings.port == 3
+
+
 def test_a_bad_entry_is_left_out_and_the_gateway_may_still_start(tmp_path) -> None:
     file = write(tmp_path / "mcp.json", {"mcpServers": {"bad": {"command": "${NOPE}"}, "good": {"command": "x"}}})
     loaded = load([file], {}, tmp_path)
@@ -91,10 +98,17 @@ def test_a_broken_text_or_setting_is_fatal(tmp_path, text) -> None:
 @pytest.mark.shows("X-GAP-10")
 def test_a_server_that_is_the_gateway_itself_is_told_and_left_out(tmp_path) -> None:
     value = {"emceepee": {"port": 9999}, "mcpServers": {"me": {"url": "http://localhost:9999/mcp"}}}
-    loaded = load([write(tmp_path / "mcp.json", value)], {}, tmp_path)
+    file = write(tmp_path / "mcp.json", value)
+    loaded = load([file], {}, tmp_path, listens=True)
     assert loaded.definitions == ()
     assert loaded.problems[0].where == "mcpServers.me"
     assert "this gateway itself" in loaded.problems[0].what
+    assert load([file], {}, tmp_path, {"port": 9998}, listens=True).problems == ()
+
+
+def test_over_standard_streams_another_gateway_on_our_usual_port_is_a_server_like_any_other(tmp_path) -> None:
+    file = write(tmp_path / "mcp.json", {"mcpServers": {"other": {"url": "http://localhost:8080/mcp"}}})
+    assert list(addresses(load([file], {}, tmp_path))) == ["other"]
 
 
 @pytest.mark.shows("X-GAP-11")

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emceepee.observability.masking import is_secret, masked, masked_text
+from emceepee.vocabulary.names import scope_label
 
 pytestmark = pytest.mark.shows("X-GAP-18")
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.shows("X-GAP-18")
 @pytest.mark.parametrize(
     "key",
     ["authorization", "Proxy-Authorization", "token", "access_token", "apiKey", "x-api-key", "password", "DB_PASSWORD",
-     "client_secret", "Set-Cookie", "credentials", "mcp-session-id", "sessionId"],
+     "client_secret", "Set-Cookie", "credentials",],
 )  # fmt: skip
 def test_a_key_that_names_a_secret_is_known(key) -> None:
     assert is_secret(key)
@@ -23,6 +24,12 @@ def test_a_key_that_names_a_secret_is_known(key) -> None:
 @pytest.mark.parametrize("key", ["progressToken", "maxTokens", "server", "url", "secretary", 5, None])
 def test_other_keys_are_not(key) -> None:
     assert not is_secret(key)
+
+
+def test_a_session_id_becomes_its_label_and_a_label_stays() -> None:
+    shown = masked({"sessionId": "01J9ZQ4M7N8P9RSTVWXYZ01234", "mcp-session-id": "ab12cd34"})
+    assert shown == {"sessionId": scope_label("01J9ZQ4M7N8P9RSTVWXYZ01234"), "mcp-session-id": "ab12cd34"}
+    assert len(shown["sessionId"]) == 8
 
 
 def test_an_absent_secret_is_shown_as_absent() -> None:

@@ -14,7 +14,7 @@ from emceepee.config.load import Loaded, load
 
 
 def check(options: argparse.Namespace) -> int:
-    loaded = load([*(options.config or []), *options.files], os.environ, Path.cwd())
+    loaded = load([*(options.config or []), *options.files], os.environ, Path.cwd(), listens=True)
     exposure = loaded.settings.exposure_problem()
     bad = bool(loaded.errors) or exposure is not None
     if options.json:

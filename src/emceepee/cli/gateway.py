@@ -16,9 +16,8 @@ from typing import Any
 
 from emceepee.backends.definition import ServerDefinition
 from emceepee.cli.printing import how_to_connect
-from emceepee.config.gateway_settings import build_settings
 from emceepee.config.load import Loaded, load
-from emceepee.config.settings import Settings, Timeouts
+from emceepee.config.settings import Settings, Timeouts, is_wildcard
 from emceepee.errors import OperatorFault
 from emceepee.observability import log_lines
 
@@ -26,13 +25,13 @@ _log = logging.getLogger("emceepee.cli")
 
 
 def run_gateway(options: argparse.Namespace) -> int:
-    loaded = load(options.config or [], os.environ, Path.cwd())
+    serving = options.command == "serve"
+    loaded = load(options.config or [], os.environ, Path.cwd(), said(options), serving)
+    settings = loaded.settings
     if loaded.fatal:
         for problem in loaded.problems:
             print(problem, file=sys.stderr)
         raise OperatorFault("the configuration has mistakes that make it unsafe to start; 'emceepee check' shows them")
-    settings = with_options(loaded.settings, options)
-    serving = options.command == "serve"
     if serving and (exposure := settings.exposure_problem()):
         raise OperatorFault(exposure)
     path = None if serving else surface_path(options.surface, loaded.definitions)
@@ -45,22 +44,22 @@ def run_gateway(options: argparse.Namespace) -> int:
     return run(_stdio(settings, loaded.definitions, path))
 
 
-def with_options(settings: Settings, options: argparse.Namespace) -> Settings:
-    """The settings with what was said on the command line in place of what the files say. Raises `OperatorFault`."""
-    said: dict[str, Any] = {
+def said(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given on the command line, under their names. Raises `OperatorFault`."""
+    values: dict[str, Any] = {
         name: getattr(options, name)
         for name in ("host", "port", "log_level", "log_format")
         if getattr(options, name, None) is not None
     }
     if getattr(options, "insecure_no_auth", False):
-        said["insecure_no_auth"] = True
+        values["insecure_no_auth"] = True
     for name, option in (("allowed_origins", "allow_origin"), ("allowed_hosts", "allow_host")):
-        if more := getattr(options, option, None):
-            said[name] = (*getattr(settings, name), *more)
+        if given := getattr(options, option, None):
+            values[name] = tuple(given)
     for text in options.timeout or []:
         name, seconds = _time_limit(text)
-        said[f"timeouts.{name}"] = seconds
-    return build_settings(said, settings)
+        values[f"timeouts.{name}"] = seconds
+    return values
 
 
 def _time_limit(text: str) -> tuple[str, float]:
@@ -110,6 +109,9 @@ async def _serve(settings: Settings, definitions: tuple[ServerDefinition, ...]) 
 
     def ready(url: str) -> None:
         _log.info("listening", extra={"data": {"url": f"{url}/mcp"}})
+        if is_wildcard(settings.host) and not settings.allowed_hosts:
+            cure = "only clients that call us by a name of this machine are served; add --allow-host NAME for others"
+            _log.warning("host_names_unknown", extra={"data": {"host": settings.host, "cure": cure}})
         if settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty()):
             print(how_to_connect(f"{url}/mcp"), file=sys.stderr, flush=True)
 

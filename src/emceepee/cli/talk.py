@@ -36,7 +36,7 @@ _CALLER = Caller(client_info=to_raw({"name": "emceepee-cli", "version": __versio
 
 def talk(options: argparse.Namespace) -> int:
     word, tool = _words(options)
-    log_lines.start(options.log_level or "warn", "auto")
+    log_lines.start(options.log_level or "error", "auto")
     try:
         arguments = read_arguments(options.arg) if tool is not None else {}
         definition = find_target(word, options.launch, options.header, options.env, options.config or [], options.wait)

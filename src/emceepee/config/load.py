@@ -13,6 +13,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from emceepee.backends.definition import CONNECT_TIMEOUT, HttpEndpoint, InProcess, ServerDefinition
@@ -39,12 +40,19 @@ class Loaded:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
 
-def load(given: Sequence[str], environment: Mapping[str, str], folder: Path) -> Loaded:
-    """Everything, by the lookup above. Never raises for what a file says or for a file that cannot be read."""
+def load(
+    given: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    said: Mapping[str, Any] = MappingProxyType({}),
+    listens: bool = False,
+) -> Loaded:
+    """Everything, by the lookup above. `said` are settings that outrank the files; a gateway that `listens` must not
+    have itself among its servers. Never raises for what a file says or for a file that cannot be read."""
     files = find_files(given, environment, folder)
     if not files:
-        return Loaded(definitions=(DEMO,))
-    return merge([(str(file), _read(file, environment)) for file in files])
+        return Loaded(settings=build_settings(said), definitions=(DEMO,))
+    return merge([(str(file), _read(file, environment)) for file in files], said, listens)
 
 
 def find_files(given: Sequence[str], environment: Mapping[str, str], folder: Path) -> list[Path]:
@@ -62,16 +70,17 @@ def _user_files(environment: Mapping[str, str]) -> list[Path]:
     return [Path(home) / ".config" / "emceepee" / "config.json"] if home else []
 
 
-def merge(contents: Sequence[tuple[str, FileContent]]) -> Loaded:
+def merge(contents: Sequence[tuple[str, FileContent]], said: Mapping[str, Any], listens: bool) -> Loaded:
     """Several files as one: the first to name a server, or to give a setting, wins."""
-    values: dict[str, Any] = {}
+    values = dict(said)
     for _, content in contents:
         values = {**content.settings, **values} if content.readable else values
     settings = build_settings(values)
     problems = [problem for _, content in contents for problem in content.problems]
     kept: dict[str, tuple[str, ServerDefinition]] = {}
     own = OwnAddresses(socket.gethostname())
-    own.add(f"{settings.host}:{settings.port}")
+    if listens:
+        own.add(f"{settings.host}:{settings.port}")
     for file, content in contents:
         for placed in content.servers if content.readable else ():
             if problem := _objection(placed, file, kept, own, settings.limits.max_servers):

@@ -11,14 +11,18 @@ import contextlib
 import re
 from typing import Any
 
+from emceepee.vocabulary.names import scope_label
+
 HIDDEN = "***"
 MAX_TEXT = 2000
 MAX_ITEMS = 100
 MAX_LEVELS = 6
+_LABEL = 12
 
 _secret_key = re.compile(
-    r"(?:authorization|token|passw(?:or)?d|passphrase|secret|apikey|privatekey|accesskey|cookie|credentials?|sessionid)\Z"
+    r"(?:authorization|token|passw(?:or)?d|passphrase|secret|apikey|privatekey|accesskey|cookie|credentials?)\Z"
 )
+_session_keys = frozenset(("sessionid", "mcpsessionid"))
 _public_keys = frozenset(("progresstoken", "nexttoken"))
 _url = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,20}://)([^\s\"'<>\\^`{|}]+)")
 _bearer = re.compile(r"\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
@@ -58,8 +62,12 @@ def masked_text(text: str) -> str:
 
 
 def is_secret(key: object) -> bool:
-    plain = re.sub(r"[^a-z0-9]", "", str(key).lower()) if isinstance(key, str) else ""
+    plain = _plain(key)
     return bool(_secret_key.search(plain)) and plain not in _public_keys
+
+
+def _plain(key: object) -> str:
+    return re.sub(r"[^a-z0-9]", "", key.lower()) if isinstance(key, str) else ""
 
 
 def _key(key: object) -> str:
@@ -67,7 +75,12 @@ def _key(key: object) -> str:
 
 
 def _member(key: object, value: Any, level: int) -> Any:
-    return HIDDEN if value is not None and is_secret(key) else masked(value, level + 1)
+    if value is not None and is_secret(key):
+        return HIDDEN
+    if isinstance(value, str) and len(value) > _LABEL and _plain(key) in _session_keys:
+        # A session's id is a bearer secret; its label still tells one session's lines from another's.
+        return scope_label(value)
+    return masked(value, level + 1)
 
 
 def _bare_url(match: re.Match[str]) -> str:

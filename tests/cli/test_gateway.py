@@ -1,0 +1,128 @@
+"""The plain command and `serve`, up to the moment when the gateway itself takes over."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from emceepee import app
+from emceepee.backends.definition import ServerDefinition, StdioLaunch
+from emceepee.cli.arguments import parse
+from emceepee.cli.gateway import said, surface_path
+from emceepee.cli.main import main
+from emceepee.config.settings import Settings
+from emceepee.errors import OperatorFault
+
+
+@pytest.fixture(autouse=True)
+def nowhere(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("EMCEEPEE_CONFIG", "XDG_CONFIG_HOME", "APPDATA", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+class Started(list[tuple[Settings, list[str], Any]]):
+    """What would have been started."""
+
+    async def serve_http(
+        self, settings: Settings, definitions: Sequence[ServerDefinition], ready: Callable[[str], None]
+    ) -> None:
+        self.append((settings, [definition.name for definition in definitions], "http"))
+        ready("http://127.0.0.1:1234")
+
+    async def serve_stdio(self, settings: Settings, definitions: Sequence[ServerDefinition], path: str) -> None:
+        self.append((settings, [definition.name for definition in definitions], path))
+
+
+@pytest.fixture
+def started(monkeypatch) -> Started:
+    started = Started()
+    monkeypatch.setattr(app, "serve_http", started.serve_http)
+    monkeypatch.setattr(app, "serve_stdio", started.serve_stdio)
+    return started
+
+
+def options(words: str) -> argparse.Namespace:
+    return parse(words.split())
+
+
+def test_what_was_said_becomes_settings_under_their_names() -> None:
+    words = "serve --port 5 --timeout execute=5 --timeout session-idle=6 --allow-host a --allow-host b"
+    assert said(options(words)) == {
+        "port": 5,
+        "timeouts.execute": 5.0,
+        "timeouts.session_idle": 6.0,
+        "allowed_hosts": ("a", "b"),
+    }
+
+
+@pytest.mark.parametrize("text", ["execute", "execute=", "execute=-1", "execute=nan", "nope=5"])
+def test_a_time_limit_that_is_none_is_refused_with_the_ones_there_are(text) -> None:
+    with pytest.raises(OperatorFault, match="execute"):
+        said(options(f"serve --timeout {text}"))
+
+
+def test_a_surface_is_named_by_its_kind_or_its_server() -> None:
+    definitions = (ServerDefinition("files", StdioLaunch("x")),)
+    assert surface_path("meta", definitions) == "/mcp"
+    assert surface_path("direct", definitions) == "/direct/mcp"
+    assert surface_path("server:files", definitions) == "/servers/files/mcp"
+    for wrong in ("server:none", "server:", "server", "meta:x", "other"):
+        with pytest.raises(OperatorFault):
+            surface_path(wrong, definitions)
+
+
+def test_the_plain_command_serves_the_meta_tools_of_the_configured_servers(started, tmp_path) -> None:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"a": {"command": "x"}, "bad": {}}}')
+    assert main([]) == 0
+    ((_, names, path),) = started
+    assert (names, path) == (["a"], "/mcp")
+
+
+def test_serve_says_on_standard_error_how_to_connect(started, capsys) -> None:
+    assert main(["serve", "--log-format", "text"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "claude mcp add --transport http emceepee http://127.0.0.1:1234/mcp" in err
+
+
+def test_to_a_pipe_it_is_said_in_a_log_line(started, capsys) -> None:
+    assert main(["serve"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert lines[-1]["event"] == "listening"
+    assert lines[-1]["data"] == {"url": "http://127.0.0.1:1234/mcp"}
+
+
+def test_what_is_wrong_with_a_server_is_logged_and_the_others_are_served(started, tmp_path, capsys) -> None:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"a": {"command": "x"}, "bad": {}}}')
+    main(["serve"])
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert lines[0]["event"] == "config_problem"
+    assert lines[0]["data"]["where"] == "mcpServers.bad"
+
+
+@pytest.mark.parametrize("text", ["{", '{"emceepee": {"hots": "x"}}'])
+def test_a_broken_configuration_starts_nothing_and_shows_its_mistakes(started, tmp_path, capsys, text) -> None:
+    (tmp_path / "mcp.json").write_text(text)
+    assert main(["serve"]) == 1
+    assert not started
+    assert "mcp.json:1:" in capsys.readouterr().err
+
+
+@pytest.mark.shows("X-GAP-10")
+def test_listening_beyond_this_machine_needs_the_explicit_word(started, capsys) -> None:
+    assert main(["serve", "--host", "0.0.0.0"]) == 1
+    assert "--insecure-no-auth" in capsys.readouterr().err
+    assert not started
+    assert main(["serve", "--host", "0.0.0.0", "--insecure-no-auth"]) == 0
+    assert "--allow-host" in capsys.readouterr().err
+    assert started[0][0].host == "0.0.0.0"
+
+
+def test_over_standard_streams_the_host_of_a_file_does_not_matter(started, tmp_path) -> None:
+    (tmp_path / "mcp.json").write_text('{"emceepee": {"host": "0.0.0.0"}}')
+    assert main([]) == 0
