@@ -250,8 +250,8 @@ async def test_a_client_that_does_not_read_is_not_read_either(pipes: Pipes) -> N
     assert len(pipes.surface.calls) < 200
     pipes.reading.set()
     async with asyncio.timeout(5.0):
-        while len(pipes.lines) < 501:
-            await asyncio.sleep(0)  # noqa: ASYNC110 -- there is no event for what a fake has been given
+        while len(pipes.lines) < 501:  # noqa: ASYNC110 -- nobody tells when the fake was written to
+            await asyncio.sleep(0)
     assert {line["id"] for line in pipes.lines[1:]} == set(range(500))
 
 
