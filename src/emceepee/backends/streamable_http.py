@@ -1,0 +1,275 @@
+"""Streamable HTTP towards one server, as both eras use it: POST with an answer or a stream, GET for what comes unasked.
+
+It has the mechanisms and knows no era: whoever speaks one sets `protocol_version`, asks for the standalone stream, and
+says by `drains_abandoned` whether hanging up on a request means anything to the server. A session id that an answer
+brings goes on everything after it, until `forget_session`.
+
+The one rule: a request is never sent twice by this file. A stream is resumed where it was cut; when it cannot be, the
+outcome is unknown and that is what is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from emceepee.backends.http_answers import SessionGone, refusal
+from emceepee.backends.http_client import HttpClient, HttpRequest
+from emceepee.backends.http_endpoint import Endpoint, HttpSettings
+from emceepee.backends.http_post import Outcome, Post
+from emceepee.backends.http_streams import Ending, EventIntake, EventStream
+from emceepee.backends.transport import GET, Header, Inbox, Origin
+from emceepee.errors import BackendFault, BackendUnavailable, OutcomeUnknown
+from emceepee.framing.json_text import Limits
+from emceepee.protocol.messages import RequestId
+from emceepee.runtime.backoff import Backoff
+from emceepee.runtime.clock import Clock, Timer
+from emceepee.runtime.spawn import TaskScope, bounded
+from emceepee.vocabulary.names import ServerName
+
+_log = logging.getLogger("emceepee.backends")
+
+FIRST_RETRY_SECONDS = 1.0
+
+
+class HttpTransport:
+    """Implements `transport.Transport`."""
+
+    def __init__(
+        self,
+        server: ServerName,
+        url: str,
+        headers: Sequence[Header],
+        client: HttpClient,
+        clock: Clock,
+        settings: HttpSettings | None = None,
+        backoff: Callable[[float, float], Backoff] = Backoff,
+    ) -> None:
+        self.server = server
+        self.drains_abandoned = False
+        """Whether an abandoned request is read to its end, because closing its stream is no cancellation (legacy)."""
+        self._settings = settings or HttpSettings()
+        self._client = client
+        self._clock = clock
+        self._backoff = backoff
+        self._endpoint = Endpoint(server, url, headers, client, self._settings)
+        self._inbox: Inbox | None = None
+        self._scope = TaskScope(f"http:{server}")
+        self._listening: asyncio.Task[None] | None = None
+        self._posts: set[Post] = set()
+        self._streams: set[EventStream] = set()
+        self._drains: dict[Post, Timer] = {}
+        self._closed = False
+
+    @property
+    def session_id(self) -> str | None:
+        return self._endpoint.session_id
+
+    @property
+    def protocol_version(self) -> str | None:
+        return self._endpoint.protocol_version
+
+    @protocol_version.setter
+    def protocol_version(self, version: str | None) -> None:
+        """Sent as `MCP-Protocol-Version` on everything; None where the caller gives it with each message."""
+        self._endpoint.protocol_version = version
+
+    async def start(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    # -- sending
+
+    async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
+        """Besides what the Protocol says, raises `HttpRefusal` (of which `SessionGone`) and `CredentialsRefused`."""
+        await self.post(message, request, headers)
+
+    async def post(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> int:
+        """`send`, for whoever wants to know the HTTP status of the answer, also of one that was a message."""
+        post, outcome = await self._exchange(self._endpoint.post(message, headers, request is None), request)
+        if outcome == "redirect":
+            target = self._endpoint.redirected(post.status, post.headers)
+            if target is None:
+                raise refusal(self.server, post.status, post.headers, b"", request is not None)
+            again = self._endpoint.post(message, headers, request is None, target)
+            post, outcome = await self._exchange(again, request)
+            if outcome == "redirect":
+                raise refusal(self.server, post.status, post.headers, b"", request is not None)
+        if outcome == "cut":
+            await self._resume(post)
+        return post.status
+
+    async def _exchange(self, http: HttpRequest, request: RequestId | None) -> tuple[Post, Outcome]:
+        if self._closed or self._inbox is None:
+            raise BackendUnavailable(self.server, "the connection is closed")
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        post = Post(self._endpoint, self._inbox, request, future, self._ended)
+        self._posts.add(post)
+        post.exchange = self._client.start(http, post)
+        try:
+            return post, await future
+        except asyncio.CancelledError:
+            self._abandoned(post)
+            raise
+
+    def _ended(self, post: Post) -> None:
+        self._posts.discard(post)
+        drain = self._drains.pop(post, None)
+        if drain is not None:
+            drain.cancel()
+
+    def _abandoned(self, post: Post) -> None:
+        sent = post.exchange is not None and post.exchange.connection is not None
+        if self.drains_abandoned and sent and not self._closed and post.exchange is not None:
+            post.exchange.resume()
+            self._drains[post] = self._clock.after(self._settings.drain_seconds, lambda: self._drop(post))
+        else:
+            self._drop(post)
+
+    def _drop(self, post: Post) -> None:
+        post.abandon()
+        self._ended(post)
+
+    def hold(self, request: RequestId) -> None:
+        """Stop reading the stream of a request, so that its server slows down; what was read already still comes."""
+        for post in self._posts:
+            if post.request == request and post.exchange is not None:
+                post.exchange.pause()
+
+    def release(self, request: RequestId) -> None:
+        for post in self._posts:
+            if post.request == request and post.exchange is not None:
+                post.exchange.resume()
+
+    # -- resuming the stream of a request
+
+    async def _resume(self, post: Post) -> None:
+        intake = post.intake
+        if intake is None or intake.last_id is None:
+            cut = "after an event that was too large" if intake is not None and intake.overlong else "without an answer"
+            raise OutcomeUnknown(self.server, f"the stream ended {cut}")
+        waits = self._backoff(FIRST_RETRY_SECONDS, self._settings.retry_seconds_at_most)
+        heard = intake.heard
+        self._posts.add(post)
+        try:
+            while waits.attempts < self._settings.resume_attempts:
+                await self._clock.sleep(self._pause(intake, waits))
+                if self._scope.closed:
+                    break
+                intake.again(Origin("resume", post.request))
+                ending = await self._get(intake, post)
+                if ending.how == "answered":
+                    return
+                if ending.how == "refused":
+                    break
+                if intake.heard > heard:
+                    heard = intake.heard
+                    waits.reset()
+        finally:
+            self._posts.discard(post)
+        raise OutcomeUnknown(self.server, "the stream was cut before the answer and could not be resumed")
+
+    def _pause(self, intake: EventIntake, waits: Backoff) -> float:
+        """The server's own wish, else ours; counted as an attempt either way."""
+        ours = waits.next()
+        return ours if intake.retry is None else min(intake.retry / 1000, self._settings.retry_seconds_at_most)
+
+    async def _get(
+        self, intake: EventIntake, post: Post | None = None, first: asyncio.Future[bool] | None = None
+    ) -> Ending:
+        stream = EventStream(intake)
+        if first is not None:
+            stream.opened.add_done_callback(lambda opened: _settle(first, opened.result()))
+        self._streams.add(stream)
+        stream.exchange = self._client.start(self._endpoint.get(intake.last_id), stream)
+        if post is not None:
+            post.exchange = stream.exchange
+        try:
+            return await stream.ended
+        finally:
+            self._streams.discard(stream)
+            if stream.ended.cancelled():
+                stream.abandon()
+
+    # -- the standalone stream
+
+    def open_get_stream(self) -> asyncio.Future[bool]:
+        """Listen for what comes unasked, until closed: a stream that ends is opened again, where it was, with back-off.
+        The future says whether the first attempt became a stream; nobody has to await it, and it never raises."""
+        first: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        if self._listening is not None:
+            self._listening.cancel()
+        self._listening = self._scope.spawn(self._listen(first), "get")
+        self._listening.add_done_callback(lambda _: _settle(first, False))
+        return first
+
+    async def _listen(self, first: asyncio.Future[bool]) -> None:
+        assert self._inbox is not None, "started"
+        settings = self._settings
+        intake = EventIntake(self._inbox, GET, Limits(settings.max_event_bytes, settings.max_depth))
+        waits = self._backoff(FIRST_RETRY_SECONDS, settings.retry_seconds_at_most)
+        was_open = False
+        while True:
+            session, heard, began = self.session_id, intake.heard, self._clock.now()
+            ending = await self._get(intake, None, first)
+            if ending.how == "refused" and not _may_pass(ending.status):
+                self._refused(ending, was_open, session)
+                return
+            was_open = was_open or ending.status == 200
+            if intake.heard > heard or self._clock.now() - began > settings.retry_seconds_at_most:
+                waits.reset()
+            await self._clock.sleep(self._pause(intake, waits))
+            intake.again(GET)
+
+    def _refused(self, ending: Ending, was_open: bool, session: str | None) -> None:
+        """405 is a server without such a stream, and so is 404 where there never was one."""
+        _log.info("get_stream_refused", extra={"data": {"server": self.server, "status": ending.status}})
+        if ending.status == 404 and was_open and session is not None and session == self.session_id and self._inbox:
+            self._inbox.lost(SessionGone(self.server, 404, "the session is gone"))
+
+    # -- the end of a session, and of everything
+
+    def forget_session(self) -> None:
+        """Before a new `initialize`: the old session's id, version and stream are no more."""
+        self._endpoint.session_id = None
+        self._endpoint.protocol_version = None
+        if self._listening is not None:
+            self._listening.cancel()
+            self._listening = None
+
+    async def delete_session(self) -> None:
+        """Tell the server that the session is over. Whatever it answers, it is."""
+        if self._endpoint.session_id is None or self._inbox is None:
+            return
+        farewell = EventStream(EventIntake(self._inbox, GET, Limits()))
+        farewell.exchange = self._client.start(self._endpoint.delete(), farewell)
+        self._endpoint.session_id = None
+        try:
+            await farewell.ended
+        finally:
+            farewell.abandon()
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for post in list(self._posts):
+            post.give_up(self._closing_fault(post))
+        for stream in list(self._streams):
+            stream.abandon()
+        await self._scope.close(self._settings.farewell_seconds)
+        await bounded(self.delete_session(), self._settings.farewell_seconds)
+
+    def _closing_fault(self, post: Post) -> BackendFault:
+        sent = post.exchange is not None and post.exchange.connection is not None
+        return (OutcomeUnknown if sent else BackendUnavailable)(self.server, "the connection was closed")
+
+
+def _settle(future: asyncio.Future[bool], value: bool) -> None:
+    if not future.done():
+        future.set_result(value)
+
+
+def _may_pass(status: int) -> bool:
+    """Refusals that are about now and not about us."""
+    return (status >= 500 and status != 501) or status in (408, 425, 429)
