@@ -40,3 +40,10 @@ def test_the_module_can_be_run() -> None:
     command = [sys.executable, "-m", "emceepee", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stdout.split()[0]) == (0, "emceepee")
+
+
+def test_a_reader_that_has_enough_causes_no_complaint() -> None:
+    command = f"'{sys.executable}' -m emceepee check --json; echo $? >&2"
+    done = subprocess.run(["sh", "-c", f"({command}) | true"], capture_output=True, text=True, timeout=30, check=False)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr

@@ -8,6 +8,7 @@ traceback means a mistake of ours.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 
@@ -18,19 +19,10 @@ from emceepee.errors import EmceepeeError
 def main(argv: Sequence[str] | None = None) -> int:
     options = parse(sys.argv[1:] if argv is None else argv)
     try:
-        match options.command:
-            case "check":
-                from emceepee.cli.check import check
-
-                return check(options)
-            case "tools" | "call":
-                from emceepee.cli.talk import talk
-
-                return talk(options)
-            case _:
-                from emceepee.cli.gateway import run_gateway
-
-                return run_gateway(options)
+        code = _command(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except EmceepeeError as error:
         print(f"emceepee: {error}", file=sys.stderr)
         return 1
@@ -40,6 +32,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has enough of it; Python must not complain again while it flushes at exit.
         sys.stdout = None
         return 1
+
+
+def _command(options: argparse.Namespace) -> int:
+    match options.command:
+        case "check":
+            from emceepee.cli.check import check
+
+            return check(options)
+        case "tools" | "call":
+            from emceepee.cli.talk import talk
+
+            return talk(options)
+        case _:
+            from emceepee.cli.gateway import run_gateway
+
+            return run_gateway(options)
 
 
 if __name__ == "__main__":
