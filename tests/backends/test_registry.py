@@ -58,7 +58,6 @@ def test_an_equal_definition_changes_nothing_and_tells_nobody(registry, caplog) 
     assert len(caplog.records) == 1
 
 
-@pytest.mark.shows("X-BUG-46")
 def test_watchers_of_an_update_are_given_the_definition_that_connections_still_use(registry) -> None:
     told: list[Change] = []
     registry.add(http())
@@ -117,7 +116,6 @@ def test_a_session_id_is_neither_stored_nor_told_nor_logged(registry, caplog) ->
     assert len(told[1].by) == 8
 
 
-@pytest.mark.shows("X-BUG-44")
 def test_watchers_are_told_after_the_list_has_changed_so_that_looking_again_finds_the_truth(registry) -> None:
     seen: list[tuple[str, bool]] = []
     registry.watch(lambda change: seen.append((change.kind, registry.has(change.name))))

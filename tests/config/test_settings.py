@@ -18,7 +18,6 @@ def test_we_listen_on_this_machine_alone_unless_told_otherwise() -> None:
     assert not DEFAULTS.insecure_no_auth
 
 
-@pytest.mark.shows("A-EXE-01")
 def test_the_named_waits_have_their_promised_defaults() -> None:
     waits = DEFAULTS.timeouts
     assert (waits.execute, waits.connect, waits.relay_call) == (120, 10, 600)
