@@ -81,7 +81,6 @@ def test_a_modern_client_sends_no_responses() -> None:
     assert refused(choose_http(["2026-07-28"], Result(1, Raw(b"{}")))) == (400, -32600)
 
 
-@pytest.mark.shows("EB-A14")
 def test_on_a_pipe_each_message_is_chosen_for_itself() -> None:
     assert choose_pipe(legacy_request("tools/call", CALL)) == "legacy"
     assert choose_pipe(modern_request("tools/call", CALL)) == "modern"

@@ -86,5 +86,7 @@ def test_other_codes_may_cross() -> None:
 
 
 def test_the_grandfathered_range_is_known() -> None:
-    reserved = [code for code in (-31999, -32000, -32001, -32019, -32020, -32603, -32800) if reserved_to_its_speaker(code)]
+    reserved = [
+        code for code in (-31999, -32000, -32001, -32019, -32020, -32603, -32800) if reserved_to_its_speaker(code)
+    ]
     assert reserved == [-32000, -32001, -32019, -32800]

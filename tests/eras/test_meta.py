@@ -75,14 +75,18 @@ def test_a_client_info_that_is_no_object_is_nobody() -> None:
 
 
 def test_a_result_loses_what_names_the_backends_connection() -> None:
-    result = {"content": [], "_meta": {SERVER_INFO: {"name": "b"}, "io.modelcontextprotocol/related-task": {}, "v/k": 1}}
+    result = {
+        "content": [],
+        "_meta": {SERVER_INFO: {"name": "b"}, "io.modelcontextprotocol/related-task": {}, "v/k": 1},
+    }
     kept = without_hop_local(Payload(raw(result)))
     assert read_value(kept.raw()) == {"content": [], "_meta": {"v/k": 1}}
     assert read_value(without_hop_local(Payload(raw({"_meta": {SERVER_INFO: {}}}))).raw()) == {}
 
 
 @pytest.mark.parametrize(
-    "text", [b'{"content": [ ]}', b'{"_meta":{ "v/k":1}}', b'{"a":"github.com/modelcontextprotocol", "_meta":{"b" : 1}}']
+    "text",
+    [b'{"content": [ ]}', b'{"_meta":{ "v/k":1}}', b'{"a":"github.com/modelcontextprotocol", "_meta":{"b" : 1}}'],
 )
 def test_a_result_without_such_keys_keeps_its_very_bytes(text: bytes) -> None:
     payload = Payload(Raw(text))

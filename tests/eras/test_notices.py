@@ -69,7 +69,6 @@ def test_an_unknown_notification_crosses_whole() -> None:
 
 
 @pytest.mark.parametrize("token", [1, "1", 0, ""])
-@pytest.mark.shows("EB-F1")
 def test_progress_changes_its_token_and_nothing_else(token: Any) -> None:
     params = {"progressToken": "ours-7", "progress": 0.5, "total": 2, "message": "half", "unknown": [1]}
     progress = read_progress(raw(params))

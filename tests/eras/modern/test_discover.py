@@ -25,7 +25,6 @@ WHOLE: dict[str, Any] = {
 }
 
 
-@pytest.mark.shows("EB-A1")
 def test_we_name_five_versions_and_all_that_the_specification_wants() -> None:
     written = read_value(write_discover({"tools": raw({}), "tasks": raw({})}, INFO, "hello"))
     assert written == {
@@ -56,7 +55,14 @@ def test_a_server_without_our_revision_has_none() -> None:
 
 @pytest.mark.parametrize(
     "result",
-    [{}, [], "x", {**WHOLE, "supportedVersions": "all"}, {**WHOLE, "supportedVersions": [1]}, {**WHOLE, "capabilities": []}],
+    [
+        {},
+        [],
+        "x",
+        {**WHOLE, "supportedVersions": "all"},
+        {**WHOLE, "supportedVersions": [1]},
+        {**WHOLE, "capabilities": []},
+    ],
 )
 def test_rubbish_is_a_violation(result: Any) -> None:
     with pytest.raises(Violation):
@@ -84,6 +90,5 @@ def test_our_probe_carries_a_whole_envelope() -> None:
         (None, None),
     ],
 )
-@pytest.mark.shows("EB-B7")
 def test_the_versions_in_a_refusal_are_read_where_they_can_be(data: Any, listed: Any) -> None:
     assert supported_by(ErrorObject(-32022, "no", None if data is None else raw(data))) == listed

@@ -64,7 +64,6 @@ def test_task_ids_of_a_client_that_has_the_extension_are_not_honoured() -> None:
 
 
 @pytest.mark.parametrize("listen_id", IDS)
-@pytest.mark.shows("EB-F8")
 def test_the_acknowledgement_names_what_is_honoured_and_whose_it_is(listen_id: Any) -> None:
     written = read_value(write_acknowledged(listen_id, Interest(frozenset({"tools"}))))
     assert written["method"] == "notifications/subscriptions/acknowledged"
@@ -74,7 +73,6 @@ def test_the_acknowledgement_names_what_is_honoured_and_whose_it_is(listen_id: A
 
 
 @pytest.mark.parametrize("listen_id", IDS)
-@pytest.mark.shows("EB-F8")
 def test_changes_carry_the_clients_own_id(listen_id: Any) -> None:
     changed = read_value(write_listen_notice(ListChanged("tools"), listen_id) or b"")
     assert (changed["method"], changed["params"]) == (
@@ -93,7 +91,6 @@ def test_what_belongs_to_one_request_has_no_place_here(notice: Any) -> None:
     assert write_listen_notice(notice, 1) is None
 
 
-@pytest.mark.shows("EB-F11")
 def test_a_stream_that_we_end_has_a_result() -> None:
     written = read_value(write_listen_end("4", raw({"name": "emceepee", "version": "1"})))
     assert written == {

@@ -74,7 +74,9 @@ def test_the_trace_goes_on_with_us_as_its_parent() -> None:
 def test_the_reference_sdk_lets_our_requests_in(method: str, params: Any) -> None:
     call = a_call(method, params)
     sent = {name.lower(): value for name, value in headers(method, call.params, MODERN)}
-    assert isinstance(classify_inbound_request({"method": method, "params": written(call)}, headers=sent), InboundModernRoute)
+    assert isinstance(
+        classify_inbound_request({"method": method, "params": written(call)}, headers=sent), InboundModernRoute
+    )
     assert ("mcp-name" in sent) == (method != "tools/list")
 
 
