@@ -6,12 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec import Raw
+
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.transport import Origin
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, BackendViolation, OutcomeUnknown
 from emceepee.protocol.messages import Failure, Result
-from msgspec import Raw
-
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.fake_transport import FakeTransport
 
@@ -46,7 +46,9 @@ class Table:
 
     async def ask(self, method: str = "tools/call", timeout: float = 60.0, ears: Ears | None = None) -> Any:
         task = asyncio.get_running_loop().create_task(
-            self.conversation.ask(method, lambda token: b'{"_meta":{"progressToken":"%s"}}' % token.encode(), timeout, hearing=ears)
+            self.conversation.ask(
+                method, lambda token: b'{"_meta":{"progressToken":"%s"}}' % token.encode(), timeout, hearing=ears
+            )
         )
         await settle()
         return task

@@ -10,6 +10,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from emceepee.app import IMPLEMENTATION, Backends
 from emceepee.backends.connection import Connection
 from emceepee.backends.definition import InProcess, ServerDefinition
@@ -18,7 +19,6 @@ from emceepee.runtime.ids import SystemIds
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.outcomes import Done
 from emceepee.vocabulary.raw_json import read_value, to_raw
-
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.scripted_backend import EXIT, SILENT, Fail, ScriptedBackend, Turn
 
@@ -66,7 +66,8 @@ async def test_a_legacy_server_that_answers_the_probe_is_initialized_in_the_same
     connection = await house.connect()
     assert house.backend.methods() == ["server/discover", "initialize", "notifications/initialized"]
     hello = house.backend.params("initialize")[0]
-    assert hello["protocolVersion"] == "2025-11-25" and hello["capabilities"] == {}
+    assert hello["protocolVersion"] == "2025-11-25"
+    assert hello["capabilities"] == {}
     assert hello["clientInfo"] == read_value(IMPLEMENTATION)
     assert connection.about.revision == "2025-11-25"
     await house.backends.close()
@@ -161,7 +162,8 @@ async def test_a_handshake_that_fails_says_why_and_leaves_nothing_open(welcome: 
     with pytest.raises(BackendFault, match=says):
         await house.connect()
     status = house.backends.pool.status("files", "s1")
-    assert status.state == "error" and says in (status.last_error or "")
+    assert status.state == "error"
+    assert says in (status.last_error or "")
     assert len(house.backends.pool) == 0
     await house.backends.close()
 

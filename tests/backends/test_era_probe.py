@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec import Raw
+
 from emceepee.backends.era_probe import LEGACY_BELIEVED_SECONDS, Verdict, Verdicts, judge, judge_fault
 from emceepee.backends.transport import HttpRefusal
 from emceepee.errors import BackendAuth, BackendTimeout, BackendUnavailable
 from emceepee.protocol.messages import ErrorObject, Failure, Result
-from msgspec import Raw
-
 from tests.support.fake_clock import FakeClock
 
 
@@ -50,7 +50,8 @@ def test_a_server_that_refuses_the_revision_it_lists_is_asked_only_once_more() -
 @pytest.mark.parametrize("status", [400, 404, 405])
 def test_a_bare_refusal_of_the_probe_is_legacy(status: int) -> None:
     verdict = judge_fault(HttpRefusal("files", status, "nope"), over_pipe=False)
-    assert verdict is not None and verdict.era == "legacy"
+    assert verdict is not None
+    assert verdict.era == "legacy"
 
 
 @pytest.mark.shows("EB-B2", "EB-B3")
@@ -71,7 +72,8 @@ def test_an_auth_problem_or_an_outage_is_never_evidence_over_http(fault: Excepti
 @pytest.mark.parametrize("fault", [BackendTimeout("files", "silent"), BackendUnavailable("files", "it exited")])
 def test_silence_and_exit_mean_legacy_over_a_pipe(fault: BackendTimeout | BackendUnavailable) -> None:
     verdict = judge_fault(fault, over_pipe=True)
-    assert verdict is not None and verdict.era == "legacy"
+    assert verdict is not None
+    assert verdict.era == "legacy"
 
 
 async def test_a_legacy_verdict_is_believed_for_an_hour_and_a_modern_one_until_told_otherwise() -> None:
@@ -80,10 +82,13 @@ async def test_a_legacy_verdict_is_believed_for_an_hour_and_a_modern_one_until_t
     verdicts.put("old", Verdict("legacy"))
     verdicts.put("new", Verdict("modern"))
     await clock.advance(LEGACY_BELIEVED_SECONDS - 1)
-    assert verdicts.get("old") is not None and not verdicts.expired("old")
+    assert verdicts.get("old") is not None
+    assert not verdicts.expired("old")
     await clock.advance(1)
-    assert verdicts.get("old") is None and verdicts.expired("old")
+    assert verdicts.get("old") is None
+    assert verdicts.expired("old")
     await clock.advance(10 * LEGACY_BELIEVED_SECONDS)
     assert verdicts.get("new") is not None
     verdicts.forget("new")
-    assert verdicts.get("new") is None and not verdicts.expired("new")
+    assert verdicts.get("new") is None
+    assert not verdicts.expired("new")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+
 from emceepee.backends.connection import Connection, Link, OnNotice
 from emceepee.backends.definition import InProcess, ServerDefinition
 from emceepee.backends.pool import OnLost, Pool, Settings
@@ -16,7 +17,6 @@ from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import EVERY_LIST, Interest, ListChanged, Notice
 from emceepee.vocabulary.outcomes import Done, Outcome
 from emceepee.vocabulary.raw_json import Payload
-
 from tests.support.fake_clock import FakeClock, settle
 
 
@@ -146,7 +146,8 @@ async def test_a_failed_attempt_is_shown_and_the_next_use_tries_again(house: Hou
     await house.pool.connection("files", "s1")
     status = house.pool.status("files", "s1")
     assert (status.state, status.last_error, status.revision) == ("connected", None, "2025-11-25")
-    assert status.connected_at is not None and status.connected_at.endswith("Z")
+    assert status.connected_at is not None
+    assert status.connected_at.endswith("Z")
 
 
 async def test_who_waits_has_a_limit_and_the_attempt_goes_on_for_the_next(house: House) -> None:
@@ -181,7 +182,8 @@ async def test_a_new_link_is_told_what_was_wished_and_the_listener_that_anything
     await house.pool.connection("files", "s1")
     assert house.dialer.links[1].wanted == [Interest(frozenset(["tools"]), frozenset(["a://b"]))]
     assert house.dialer.links[1].levels == ["warning"]
-    assert ListChanged("tools") in heard and len(heard) == 2
+    assert ListChanged("tools") in heard
+    assert len(heard) == 2
 
 
 @pytest.mark.shows("X-BUG-44")

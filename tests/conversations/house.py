@@ -19,7 +19,6 @@ from emceepee.app import Gateway
 from emceepee.backends.definition import Affinity, InProcess, ServerDefinition
 from emceepee.config.settings import DEFAULTS, Settings
 from emceepee.vocabulary.raw_json import read_value
-
 from tests.support.asgi_client import AsgiAnswer, AsgiClient
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.scripted_backend import ScriptedBackend
@@ -166,8 +165,7 @@ def response_of(answer: AsgiAnswer) -> Json:
     if answer.headers.get("content-type", "").startswith("text/event-stream"):
         found: Json = answer.events[-1]
         return found
-    found = answer.json
-    return found
+    return answer.json
 
 
 def wire(backend: ScriptedBackend, method: str) -> Json:

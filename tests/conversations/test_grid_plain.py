@@ -42,7 +42,8 @@ async def test_unknown_blocks_and_fields_cross_both_ways_untouched(front: str, b
     assert (result["content"], result["x-extra"]) == ([ODD], {"deep": [1.50, "é"]})
     assert_nothing_hop_local_crossed(front, result)
     seen = wire(backend, "tools/call")
-    assert seen["x-param"] == {"kept": True} and seen["_meta"]["com.example/tag"] == "t"
+    assert seen["x-param"] == {"kept": True}
+    assert seen["_meta"]["com.example/tag"] == "t"
     assert (VERSION in seen["_meta"]) == (behind == "modern")
     assert seen["_meta"].get(CAPABILITIES, {}) == {}
     await house.close()
@@ -74,7 +75,8 @@ async def test_progress_comes_back_under_the_clients_own_token(front: str, behin
         assert [(p["progressToken"], p["progress"]) for p in told] == [(token, 1), (token, 2)]
         assert told[0]["message"] == "half"
         assert "result" in answer.events[-1]
-    assert tokens[0] != tokens[1] and token not in tokens
+    assert tokens[0] != tokens[1]
+    assert token not in tokens
     await house.close()
 
 
@@ -135,7 +137,8 @@ async def test_a_modern_client_hears_only_the_log_lines_it_opted_into_of_a_legac
     await client.start("tools/call", CALL, meta={LOG_LEVEL: "error"}).done()
     assert len(backend.params("logging/setLevel")) == 1, "never lowered for one call"
     silent = await client.start("tools/call", CALL).done()
-    assert "error" not in silent.body.decode() and silent.json["result"]["content"] == []
+    assert "error" not in silent.body.decode()
+    assert silent.json["result"]["content"] == []
     await house.close()
 
 
@@ -162,7 +165,9 @@ async def test_a_log_line_on_a_shared_pipe_reaches_neither_of_two_calls_that_wai
     client = house.modern_client(PATH)
     answers = [client.start("tools/call", CALL, meta={LOG_LEVEL: "debug"}) for _ in range(2)]
     await backend.saw("tools/call", times=2)
-    backend.connections[-1].say(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"whose?"}}')
+    backend.connections[-1].say(
+        b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"whose?"}}'
+    )
     await let_run()
     assert [answer.body for answer in answers] == [b"", b""]
     await house.close()
@@ -176,7 +181,9 @@ async def test_a_trace_goes_on_under_our_own_place_in_it(behind: str) -> None:
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     await house.modern_client(PATH).result("tools/call", CALL, meta={"traceparent": parent})
     sent = wire(backend, "tools/call")["_meta"]["traceparent"]
-    assert sent != parent and sent.split("-")[1] == parent.split("-")[1] and sent.split("-")[3] == "01"
+    assert sent != parent
+    assert sent.split("-")[1] == parent.split("-")[1]
+    assert sent.split("-")[3] == "01"
     await house.close()
 
 
@@ -203,7 +210,8 @@ async def test_output_that_is_no_object_is_wrapped_for_legacy_clients() -> None:
     house = House({"files": backend})
     legacy = await house.legacy_client(PATH)
     listed = (await legacy.result("tools/list"))["tools"][0]["outputSchema"]
-    assert listed["type"] == "object" and listed["properties"]["result"] == tool["outputSchema"]
+    assert listed["type"] == "object"
+    assert listed["properties"]["result"] == tool["outputSchema"]
     result = await legacy.result("tools/call", {"name": "list", "arguments": {}})
     assert result["structuredContent"] == {"result": [1, 2]}
     assert result["content"] == [{"type": "text", "text": "[1, 2]"}]

@@ -64,7 +64,7 @@ async def test_a_modern_listener_subscribes_at_a_legacy_backend_once_for_all_and
     assert backend.params("resources/subscribe") == [{"uri": URI}]
     backend.notify("notifications/resources/updated", {"uri": URI})
     for stream in streams:
-        await stream.until(lambda: len(stream.events) == 2)
+        await stream.until(lambda one=stream: len(one.events) == 2)
         assert told(stream)[1][1]["uri"] == URI
         stream.leave()
     await let_run()
@@ -84,8 +84,12 @@ async def test_a_wider_listening_is_opened_before_the_narrower_is_closed() -> No
     await let_run()
     assert await client.result("resources/unsubscribe", {"uri": "file:///b"}) == {}
     await let_run()
-    wishes = [params["notifications"].get("resourceSubscriptions", []) for params in backend.params("subscriptions/listen")]
-    assert [URI] in wishes and [URI, "file:///b"] in wishes and wishes[-1] == [URI]
+    wishes = [
+        params["notifications"].get("resourceSubscriptions", []) for params in backend.params("subscriptions/listen")
+    ]
+    assert [URI] in wishes
+    assert [URI, "file:///b"] in wishes
+    assert wishes[-1] == [URI]
     methods = backend.methods()
     last = len(methods) - 1 - methods[::-1].index("subscriptions/listen")
     assert "notifications/cancelled" in methods[last:], "the old one goes only after the new one"
@@ -103,7 +107,10 @@ async def test_after_a_lost_listening_everything_wished_is_told_as_changed() -> 
         opened.append(turn)
         if len(opened) == 1:
             meta = {SUBSCRIPTION: turn.id}
-            turn.notify("notifications/subscriptions/acknowledged", {"notifications": turn.params["notifications"], "_meta": meta})
+            turn.notify(
+                "notifications/subscriptions/acknowledged",
+                {"notifications": turn.params["notifications"], "_meta": meta},
+            )
             return {"resultType": "complete", "_meta": meta}
         return await turn.connection._listen(turn)
 
@@ -128,7 +135,8 @@ async def test_a_drain_ends_a_listening_with_its_result() -> None:
     house.gateway.front.drain()
     await stream.done()
     method, result = told(stream)[-1]
-    assert method == "result" and result["resultType"] == "complete"
+    assert method == "result"
+    assert result["resultType"] == "complete"
     assert result["_meta"][SUBSCRIPTION] == "listen-1"
     await house.close()
 

@@ -1,10 +1,10 @@
 """One scope's connection to one server, as the relay sees it: request, want, set the log level.
 
-It outlives the link behind it: when a link is lost and made anew, the handle, its wishes and its listener stay. It knows
-no era; a `Link` does.
+It outlives the link behind it: when a link is lost and made anew, the handle, its wishes and its listener stay. It
+knows no era; a `Link` does.
 
-The one rule: what a scope wished is kept here and said again on every new link, because a server forgets its sessions and
-we do not.
+The one rule: what a scope wished is kept here and said again on every new link, because a server forgets its sessions
+and we do not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One peer over one transport: what we ask of a server, and what it tells us, without a word of either era.
 
-The one rule: whatever ends a question, ends it here exactly once, and the caller learns which of the endings it was. The
-reading path (`message`, `rubbish`, `lost`) never waits; what takes time is handed to the scope.
+The one rule: whatever ends a question, ends it here exactly once, and the caller learns which of the endings it was.
+The reading path (`message`, `rubbish`, `lost`) never waits; what takes time is handed to the scope.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Conversation:
         hearing: Hearing | None = None,
         headers: Sequence[Header] = (),
     ) -> Result | Failure:
-        """Ask and wait for the answer. Cancelling the caller cancels the question at the server. Raises `BackendFault`."""
+        """Ask and wait for the answer. Cancelling the caller cancels at the server. Raises `BackendFault`."""
         if self._fault is not None or self._closed:
             raise self._fault or BackendUnavailable(self.server, "the connection is closed")
         asked = self.peer.open(method, self._clock.now() + timeout)

@@ -40,7 +40,6 @@ from emceepee.backends.warden import Warden
 from emceepee.eras.modern import towards_backend as modern
 from emceepee.eras.revisions import MODERN
 from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
-from emceepee.protocol.messages import Failure
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.names import ServerName
@@ -162,7 +161,9 @@ class ServerDialer:
         assert isinstance(definition.launch, InProcess)
         host = self._doors.hosted.get(definition.launch.name)
         if host is None:
-            raise BackendUnavailable(definition.name, f"no server named '{definition.launch.name}' lives in this process")
+            raise BackendUnavailable(
+                definition.name, f"no server named '{definition.launch.name}' lives in this process"
+            )
         return InMemoryTransport(definition.name, host())
 
     # -- steps
@@ -224,15 +225,11 @@ class ServerDialer:
         self._verdicts.put(definition.name, verdict)
         # Over modern HTTP closing the stream is the cancellation.
         conversation.cancel_by_notice = not over_http
-        link = ModernLink(
-            conversation, verdict.about, self._client_info, self._clock, self._ids, on_lost, over_http
-        )
+        link = ModernLink(conversation, verdict.about, self._client_info, self._clock, self._ids, on_lost, over_http)
         conversation.unasked = link
         return link
 
-    async def _legacy(
-        self, conversation: Conversation, on_lost: OnLost, seconds: float, started: bool = False
-    ) -> Link:
+    async def _legacy(self, conversation: Conversation, on_lost: OnLost, seconds: float, started: bool = False) -> Link:
         link = LegacyLink(conversation, self._client_info, self._ids, on_lost)
         conversation.unasked = link
         try:
@@ -248,7 +245,7 @@ class ServerDialer:
     async def _second_thought(
         self, definition: ServerDefinition, refused: Refused, transport: Transport, on_lost: OnLost
     ) -> Link:
-        """`initialize` answered with "unsupported version" comes from a modern server that was too slow for the probe."""
+        """`initialize` refused as "unsupported version" means a modern server that was too slow for the probe."""
         if refused.answer.error.code != UNSUPPORTED_VERSION:
             raise refused
         self._verdicts.forget(definition.name)

@@ -1,7 +1,7 @@
 """Which era a server speaks: the judgement, and how long it is believed.
 
-The one rule: only what a server *says* is evidence of its era. A refusal of credentials is an auth problem and an outage
-is an outage; neither makes a verdict, because a wrong verdict would outlive its cause (era-bridging 1.4).
+The one rule: only what a server *says* is evidence of its era. A refusal of credentials is an auth problem and an
+outage is an outage; neither makes a verdict, because a wrong verdict would outlive its cause (era-bridging 1.4).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A live session with a server of the handshake era, over whichever transport.
 
-The one rule: everything here is per session: capabilities, log level and subscriptions were agreed at `initialize` and die
-with it. A session that the server no longer knows (404) is made again before anything is sent twice.
+The one rule: everything here is per session: capabilities, log level and subscriptions were agreed at `initialize`
+and die with it. A session that the server no longer knows (404) is made again before anything is sent twice.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from msgspec import Raw
 from emceepee.backends.connection import Connection, Link, OnNotice
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.hearing import CallHearing
-from emceepee.backends.streamable_http import HttpTransport
 from emceepee.backends.http_answers import SessionGone
+from emceepee.backends.streamable_http import HttpTransport
 from emceepee.backends.transport import GET, PIPE, Origin
 from emceepee.eras.legacy import towards_backend as wire
 from emceepee.eras.modern.towards_backend import filter_tools
@@ -103,9 +103,7 @@ class LegacyLink:
 
     # -- requests
 
-    async def request(
-        self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None
-    ) -> Outcome:
+    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
         if call.log_level is not None:
             await self._at_least(call.log_level)
         seen = self._sessions

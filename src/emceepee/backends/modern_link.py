@@ -80,9 +80,7 @@ class ModernLink:
 
     # -- requests
 
-    async def request(
-        self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None
-    ) -> Outcome:
+    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
         if call.log_level is None and level is not None:
             call.log_level = level
         if self._over_http and call.method == "tools/call" and not self._tools_seen:
@@ -214,7 +212,9 @@ class ModernLink:
                     lambda _: wire.write_listen(interest, self._about.revision, self._client_info),
                     LISTEN_FOREVER,
                     hearing=hearing,
-                    headers=wire.headers("subscriptions/listen", {}, self._about.revision, None) if self._over_http else (),
+                    headers=wire.headers("subscriptions/listen", {}, self._about.revision, None)
+                    if self._over_http
+                    else (),
                 )
                 if isinstance(answer, Failure):
                     _log.info("listen_refused", extra={"data": {"server": self._server, "code": answer.error.code}})

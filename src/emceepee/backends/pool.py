@@ -1,7 +1,7 @@
 """Which connections there are: one handle per server and scope, links behind them, attempts shared by all who wait.
 
-The one rule: for one server and one scope there is never more than one attempt and one link. Who waits for an attempt has
-a limit of its own; the attempt goes on for the others, and for whoever comes next.
+The one rule: for one server and one scope there is never more than one attempt and one link. Who waits for an attempt
+has a limit of its own; the attempt goes on for the others, and for whoever comes next.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ class Pool:
         done, _ = await asyncio.wait([slot.attempt], timeout=limit)
         if not done:
             raise BackendTimeout(
-                slot.definition.name, f"still connecting after {limit:g} s; the attempt goes on, so try again in a moment"
+                slot.definition.name,
+                f"still connecting after {limit:g} s; the attempt goes on, so try again in a moment",
             )
         attempt = done.pop()
         if attempt.cancelled():
@@ -196,9 +197,7 @@ class Pool:
     def _failed(self, slot: _Slot, fault: BackendFault) -> None:
         slot.step("fail")
         slot.last_error = fault.detail
-        _log.warning(
-            "server_connect_failed", extra={"data": {"server": slot.definition.name, "error": fault.detail}}
-        )
+        _log.warning("server_connect_failed", extra={"data": {"server": slot.definition.name, "error": fault.detail}})
 
     # -- losing one
 

@@ -1,7 +1,7 @@
 """Time as an object: monotonic for durations, wall for people.
 
-The one rule: durations and deadlines come from `now()`, which has no meaning outside this process; only what people read
-comes from `wall()`.
+The one rule: durations and deadlines come from `now()`, which has no meaning outside this process; only what people
+read comes from `wall()`.
 """
 
 from __future__ import annotations

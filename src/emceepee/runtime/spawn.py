@@ -1,7 +1,7 @@
 """The one place where a task is started: named, owned, and ended by its owner.
 
-The one rule: a task belongs to a scope; closing the scope ends all of them within a grace, and a task which fails on its
-own is reported instead of vanishing.
+The one rule: a task belongs to a scope; closing the scope ends all of them within a grace, and a task which fails on
+its own is reported instead of vanishing.
 """
 
 from __future__ import annotations
