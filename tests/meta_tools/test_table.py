@@ -1,0 +1,67 @@
+"""The list of our own tools: which, with what, in how many words."""
+
+from __future__ import annotations
+
+import pytest
+
+from emceepee.meta_tools.table import INPUT_SCHEMAS, LIST_PAYLOAD, TABLE
+from emceepee.vocabulary.raw_json import read_value
+
+ENTRIES = {entry["name"]: entry for entry in read_value(LIST_PAYLOAD)["tools"]}
+
+
+@pytest.mark.shows("A-TOOL-24", "X-GAP-14")
+def test_these_are_the_tools() -> None:
+    assert list(ENTRIES) == [
+        "add_server",
+        "remove_server",
+        "list_servers",
+        "get_server_status",
+        "reconnect_server",
+        "list_tools",
+        "execute_tool",
+        "list_resources",
+        "list_resource_templates",
+        "read_resource",
+        "list_prompts",
+        "get_prompt",
+        "complete",
+    ]
+
+
+@pytest.mark.shows("X-GAP-01", "A-TOOL-02", "A-TOOL-03", "A-TOOL-06")
+@pytest.mark.parametrize(
+    ("tool", "names", "required"),
+    [
+        ("add_server", {"name", "url", "headers", "command", "args", "env", "cwd"}, ["name"]),
+        ("remove_server", {"name"}, ["name"]),
+        ("execute_tool", {"server", "tool", "args", "timeout_ms"}, ["server", "tool"]),
+        ("read_resource", {"server", "uri"}, ["server", "uri"]),
+        ("get_server_status", {"server"}, ["server"]),
+    ],
+)
+def test_inputs_have_the_names_that_were_promised(tool: str, names: set[str], required: list[str]) -> None:
+    schema = ENTRIES[tool]["inputSchema"]
+    assert set(schema["properties"]) == names
+    assert schema["required"] == required
+
+
+def test_the_whole_list_costs_a_model_little() -> None:
+    # Four characters a token is a cautious estimate for JSON and English.
+    assert len(LIST_PAYLOAD) / 4 <= 1500
+
+
+def test_each_tool_says_what_it_does_and_whether_it_changes_anything() -> None:
+    for entry in ENTRIES.values():
+        assert entry["description"]
+        assert len(entry["description"]) < 160
+        assert "readOnlyHint" in entry["annotations"]
+    writers = [name for name, entry in ENTRIES.items() if not entry["annotations"]["readOnlyHint"]]
+    assert writers == ["add_server", "remove_server", "reconnect_server", "execute_tool"]
+
+
+@pytest.mark.shows("X-CON-28")
+def test_camel_case_is_taken_and_snake_case_is_shown() -> None:
+    assert TABLE["execute_tool"].names["timeoutMs"] == "timeout_ms"
+    assert TABLE["complete"].names["uriTemplate"] == "uri_template"
+    assert set(INPUT_SCHEMAS) == set(TABLE)
