@@ -17,9 +17,9 @@ def exchanging(*parts: bytes, whole: bool = True) -> tuple[AsgiExchange, AsgiAns
 
 @pytest.mark.parametrize("parts", [(b"abcdef",), (b"abc", b"def"), (b"", b"abcdef", b"")])
 async def test_a_body_is_put_together_up_to_its_limit(parts: tuple[bytes, ...]) -> None:
-    assert await exchanging(*parts)[0].read_body(6) == b"abcdef"
+    assert await exchanging(*parts)[0].read_body(6, 5.0) == b"abcdef"
     with pytest.raises(BodyTooLarge):
-        await exchanging(*parts)[0].read_body(5)
+        await exchanging(*parts)[0].read_body(5, 5.0)
 
 
 async def test_a_client_that_leaves_within_its_body_is_gone() -> None:
@@ -33,7 +33,7 @@ async def test_a_client_that_leaves_within_its_body_is_gone() -> None:
 
     leaving = AsgiExchange(answer.scope, receive, answer.send)
     with pytest.raises(ClientGone):
-        await leaving.read_body(10)
+        await leaving.read_body(10, 5.0)
     await exchange.gone()
 
 
@@ -52,7 +52,7 @@ async def test_an_answer_goes_out_whole_or_in_parts() -> None:
 
 async def test_a_complete_answer_counts_as_gone() -> None:
     exchange, _ = exchanging(b"")
-    await exchange.read_body(1)
+    await exchange.read_body(1, 5.0)
     await exchange.answer(200, [], b"")
     await exchange.gone()
 

@@ -148,7 +148,9 @@ async def test_a_body_in_parts_is_put_together(bench: Bench) -> None:
 
 async def test_a_body_that_does_not_come_is_408() -> None:
     bench = Bench(settings=FrontSettings(body_timeout=0.01))
-    answer = await bench.client.start("POST", JSON, None).done()
+    answer = bench.client.start("POST", JSON, None)
+    answer.send_body(b"{", more=True)
+    await answer.done()
     assert (answer.status, answer.headers["connection"]) == (408, "close")
     await bench.close()
 

@@ -65,7 +65,7 @@ async def test_subscriptions_of_a_session_are_one_wish(bench: Bench) -> None:
         assert answer.json["result"] == {}
     (listener,) = bench.surface.listeners
     assert listener.interest == Interest(EVERY_LIST, frozenset({"a:2"}))
-    assert listener.changes == 2
+    assert listener.changes == 3
     assert (await bench.ask(request("resources/unsubscribe", {"uri": "no:1"}), session)).json["result"] == {}
 
 

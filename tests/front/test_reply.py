@@ -59,7 +59,7 @@ async def test_a_client_that_leaves_is_noticed_only_once_the_call_has_waited() -
     reply, answer, shop = replying(BOTH)
     left: list[bool] = []
     exchange: Any = reply._exchange
-    await exchange.read_body(10)
+    await exchange.read_body(10, 5.0)
     reply.watch(lambda: left.append(True))
     clock: Any = shop.clock
     await clock.advance(0.05)
@@ -76,7 +76,7 @@ async def test_a_client_that_leaves_is_noticed_only_once_the_call_has_waited() -
 async def test_an_answer_ends_the_watch() -> None:
     reply, _, shop = replying(BOTH)
     exchange: Any = reply._exchange
-    await exchange.read_body(10)
+    await exchange.read_body(10, 5.0)
     reply.watch(lambda: None)
     clock: Any = shop.clock
     await clock.advance(1.0)

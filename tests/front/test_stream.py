@@ -25,7 +25,7 @@ class FakeExchange:
         self.reading = asyncio.Event()
         self.reading.set()
 
-    async def read_body(self, limit: int) -> bytes:
+    async def read_body(self, limit: int, seconds: float) -> bytes:
         return b""
 
     async def answer(self, status: int, headers: list[Header], body: bytes) -> None:

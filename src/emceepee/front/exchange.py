@@ -6,6 +6,7 @@ protocol can take uvicorn's place by implementing `Exchange`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Protocol, TypeAlias
 
@@ -27,8 +28,9 @@ class Exchange(Protocol):
     path: str
     headers: list[Header]
 
-    async def read_body(self, limit: int) -> bytes:
-        """All of it. Raises `BodyTooLarge` or `ClientGone`."""
+    async def read_body(self, limit: int, seconds: float) -> bytes:
+        """All of it. Raises `BodyTooLarge`, `ClientGone`, or `TimeoutError` when it begins and does not end. One that
+        never begins is for what serves HTTP to notice, which sees heads and bodies alike."""
         ...
 
     async def answer(self, status: int, headers: list[Header], body: bytes) -> None:
@@ -64,13 +66,17 @@ class AsgiExchange:
         self._receive = receive
         self._send = send
 
-    async def read_body(self, limit: int) -> bytes:
+    async def read_body(self, limit: int, seconds: float) -> bytes:
         event = await self._receive()
         if event["type"] == "http.request" and not event.get("more_body", False):
             body: bytes = event.get("body", b"")
             if len(body) > limit:
                 raise BodyTooLarge
             return body
+        async with asyncio.timeout(seconds):
+            return await self._read_parts(event, limit)
+
+    async def _read_parts(self, event: MutableMapping[str, Any], limit: int) -> bytes:
         chunks: list[bytes] = []
         total = 0
         while event["type"] == "http.request":

@@ -6,7 +6,6 @@ only then the desk. Nothing here knows ASGI but `__call__`. The one rule: every 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, MutableMapping
 from typing import Any, Final, TypeAlias
@@ -145,7 +144,7 @@ class HttpFront:
         principal = self._identify(exchange)
         if exchange.method == "GET":
             # What follows waits for the client to go away, and that is told only after the body.
-            await self._body(exchange)
+            await exchange.read_body(self._limits.max_bytes, self._shop.settings.body_timeout)
             await self._legacy_http.get(exchange, surface, path, head, principal)
         else:
             await self._legacy_http.delete(exchange, path, head, principal)
@@ -160,7 +159,7 @@ class HttpFront:
             await answers.refuse(exchange, refused)
             return
         try:
-            body = await self._body(exchange)
+            body = await exchange.read_body(self._limits.max_bytes, self._shop.settings.body_timeout)
             message = read_messages(body, self._limits)
         except BodyTooLarge:
             await answers.refuse(exchange, too_large(self._limits.max_bytes))
@@ -170,10 +169,6 @@ class HttpFront:
             await answers.plain_error(exchange, 400, answers.unreadable(problem))
         else:
             await self._desk(exchange, surface, path, head, message)
-
-    async def _body(self, exchange: Exchange) -> bytes:
-        async with asyncio.timeout(self._shop.settings.body_timeout):
-            return await exchange.read_body(self._limits.max_bytes)
 
     async def _desk(
         self, exchange: Exchange, surface: Surface, path: str, head: Head, message: Message | list[Message | Unreadable]

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 
 from emceepee.eras.meta import split_meta
 from emceepee.eras.modern import towards_client as modern
+from emceepee.eras.peek import may_mention
 from emceepee.eras.refusal import Refusal
 from emceepee.errors import LimitReached
 from emceepee.front.answers import modern_answer, modern_error
@@ -94,8 +95,8 @@ class ModernDesk:
         name = read_text(fields.get("name"))
         if name is None:
             return None
-        schema = await surface.input_schema(caller_of(request, principal), name)
-        annotated = schema is not None and b"x-mcp-header" in bytes(schema)
+        schema = await surface.input_schema(Caller(principal, principal), name)
+        annotated = schema is not None and may_mention(bytes(schema), b'"x-mcp-header"')
         if not annotated and not any(header.startswith("mcp-param-") for header in headers):
             return None
         refusal = modern.check_header_params(fields.get("arguments"), schema, headers)

@@ -13,7 +13,7 @@ from emceepee.errors import LimitReached
 from emceepee.front import answers
 from emceepee.front.exchange import Exchange
 from emceepee.front.guards import Refused, read_accept
-from emceepee.front.heads import Head, all_headers
+from emceepee.front.heads import Head, mcp_headers
 from emceepee.front.modern import LISTEN, Headers, ModernDesk
 from emceepee.front.reply import Reply
 from emceepee.front.shop import Shop
@@ -31,7 +31,7 @@ class ModernHttp:
     async def post(
         self, exchange: Exchange, surface: Surface, head: Head, message: Request | Notification, principal: str
     ) -> None:
-        headers = all_headers(exchange.headers)
+        headers = mcp_headers(exchange.headers)
         refusal = modern.check(message, headers)
         if refusal is not None:
             status, body = answers.refusal(refusal)

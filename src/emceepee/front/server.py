@@ -15,7 +15,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -77,18 +77,19 @@ class _Uvicorn(uvicorn.Server):
 
 
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's own, with two bounds that it lacks: how long a client may take to send a head, and how long a head may
-    be. The first stops a slow loris, the second a flood into memory."""
+    """uvicorn's own, with two bounds that it lacks: how long a client may take to send a request, and how long its head
+    may be. The first stops a slow loris, the second a flood into memory. A timer is armed only for a request that did
+    not come in one piece."""
 
-    head_timeout = 30.0
+    request_timeout = 30.0
     max_head = 64 * 1024
     _waiting: asyncio.TimerHandle | None = None
-    _in_head = True
+    _state: Literal["head", "body", "whole"] = "head"
     _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._waiting = self.loop.call_later(self.head_timeout, self._give_up)
+        self._waiting = self.loop.call_later(self.request_timeout, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._in_time()
@@ -96,24 +97,29 @@ class _Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self._in_head:
+        if self._state == "whole":
             return
-        self._head_bytes += len(data)
+        if self._state == "head":
+            self._head_bytes += len(data)
         if self._head_bytes > self.max_head:
             self._give_up()
         elif self._waiting is None:
-            self._waiting = self.loop.call_later(self.head_timeout, self._give_up)
+            self._waiting = self.loop.call_later(self.request_timeout, self._give_up)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_head = True
+        self._state = "head"
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._state = "body"
         self._head_bytes = 0
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._state = "whole"
         if self._waiting is not None:
             self._in_time()
-        super().on_headers_complete()
+        super().on_message_complete()
 
     def _in_time(self) -> None:
         if self._waiting is not None:
@@ -130,7 +136,7 @@ def configured(front: HttpFront, settings: FrontSettings) -> uvicorn.Config:
     """uvicorn as we need it: nothing on the way that we do not use, and its log lines through our own handlers."""
     return uvicorn.Config(
         front,
-        http=_Protocol,
+        http=type("Protocol", (_Protocol,), {"request_timeout": settings.request_timeout}),
         ws="none",
         lifespan="off",
         interface="asgi3",

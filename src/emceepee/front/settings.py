@@ -14,7 +14,9 @@ class FrontSettings:
     max_body: int = 4 * 1024 * 1024
     max_depth: int = 64
     body_timeout: float = 30.0
-    """A client that trickles its body (slow loris) is let go after this."""
+    """A client that trickles its body (slow loris) is told so after this."""
+    request_timeout: float = 45.0
+    """And this is for one whose request never becomes whole: it is hung up on."""
     keep_alive: float = 15.0
     """Silence after which a waiting answer becomes an event stream and says so; what proxies and clients expect."""
     watch_after: float = 0.1

@@ -96,6 +96,7 @@ class Standing:
             self._listener = await surface.listen(self._session.caller, self._interest, self.hear)
             if self._closed:
                 await self._listener.close()
+                return
         if interest != self._interest:
             await self._listener.change(interest)
         self._interest = interest
