@@ -27,8 +27,16 @@ class Text:
 
 
 def words(query: str) -> list[str]:
-    """A query's distinct words, lower case."""
-    return list(dict.fromkeys(_word.findall(_camel.sub(" ", query[:1000]).lower())))[:_MAX_WORDS]
+    """A query's distinct words, lower case and in the singular."""
+    return list(dict.fromkeys(_parts(query[:1000])))[:_MAX_WORDS]
+
+
+def _parts(text: str) -> list[str]:
+    return [_singular(word) for word in _word.findall(_camel.sub(" ", text).lower())]
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def ranked(query: str, candidates: Sequence[tuple[Text, Item]]) -> list[Item]:
@@ -44,9 +52,9 @@ def ranked(query: str, candidates: Sequence[tuple[Text, Item]]) -> list[Item]:
 
 def _score(query: str, wanted: list[str], text: Text) -> int:
     name = text.name.lower()
-    parts = set(_word.findall(_camel.sub(" ", text.name).lower()))
+    parts = set(_parts(text.name))
     description = text.description.lower()
-    described = set(_word.findall(description))
+    described = set(_parts(text.description))
     server = text.server.lower()
     scores = [_word_score(word, name, parts, description, described, server) for word in wanted]
     matched = sum(score > 0 for score in scores)
@@ -56,10 +64,10 @@ def _score(query: str, wanted: list[str], text: Text) -> int:
 def _word_score(word: str, name: str, parts: set[str], description: str, described: set[str], server: str) -> int:
     if word in parts:
         return 10
-    if word in name:
+    if len(word) > 1 and word in name:
         return 6
     if word in described:
         return 4
-    if word in server:
+    if len(word) > 2 and word in server:
         return 3
     return 1 if len(word) > 2 and word in description else 0

@@ -80,7 +80,8 @@ def _take_back(desk: Desk, definition: ServerDefinition, previous: ServerDefinit
 
 
 def _refused(fault: ClientFault) -> ToolExecutionError:
-    field = fault.data.get("field", "url") if isinstance(fault.data, dict) else "url"
+    place = fault.data.get("field", "url") if isinstance(fault.data, dict) else "url"
+    field = place.partition(".")[0].partition("[")[0]
     return ToolExecutionError(INVALID_ARGUMENTS, fault.message, {"field": field}, f"Correct '{field}' and try again.")
 
 
