@@ -64,6 +64,10 @@ def test_initialize_under_the_modern_header_is_told_which_versions_there_are() -
     assert len(verdict.data["supported"]) == 5
 
 
+def test_initialize_under_the_modern_header_and_with_an_envelope_is_a_method_that_era_has_not() -> None:
+    assert choose_http(["2026-07-28"], modern_request("initialize")) == "modern"
+
+
 def test_initialize_is_legacy_even_with_an_envelope() -> None:
     assert choose_http([], modern_request("initialize")) == "legacy"
     assert choose_pipe(modern_request("initialize")) == "legacy"

@@ -60,8 +60,16 @@ def test_an_empty_meta_is_none(meta: Any) -> None:
 
 @pytest.mark.parametrize(
     "meta",
-    [[], "x", {"progressToken": 1.5}, {"progressToken": True}, {"progressToken": []}, {LOG_LEVEL: "loud"}]
-    + [{LOG_LEVEL: 3}, {CAPABILITIES: []}],
+    [
+        [],
+        "x",
+        {"progressToken": 1.5},
+        {"progressToken": True},
+        {"progressToken": []},
+        {LOG_LEVEL: "loud"},
+        {LOG_LEVEL: 3},
+        {CAPABILITIES: []},
+    ],
 )
 def test_a_malformed_meta_is_the_clients_fault(meta: Any) -> None:
     with pytest.raises(ClientFault) as caught:
@@ -109,8 +117,17 @@ def test_a_trace_of_a_later_version_goes_on_in_ours() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    ["", "00", f"ff-{TRACE}-b7ad6b7169203331-01", f"00-{'0' * 32}-b7ad6b7169203331-01", f"00-{TRACE}-{'0' * 16}-01"]
-    + [f"00-{TRACE.upper()}-b7ad6b7169203331-01", f"00-{TRACE}-b7ad6b7169203331-01-more", 5, None],
+    [
+        "",
+        "00",
+        f"ff-{TRACE}-b7ad6b7169203331-01",
+        f"00-{'0' * 32}-b7ad6b7169203331-01",
+        f"00-{TRACE}-{'0' * 16}-01",
+        f"00-{TRACE.upper()}-b7ad6b7169203331-01",
+        f"00-{TRACE}-b7ad6b7169203331-01-more",
+        5,
+        None,
+    ],
 )
 def test_a_broken_trace_is_dropped_with_its_state(broken: Any) -> None:
     after = continue_trace({"traceparent": raw(broken), "tracestate": raw("a=b"), "baggage": raw("c=d")}, SPAN)

@@ -56,8 +56,15 @@ def test_what_some_servers_leave_out_is_not_missed() -> None:
 
 @pytest.mark.parametrize(
     "result",
-    [{}, [], "x", {"protocolVersion": "2026-07-28"}, {"protocolVersion": "1"}, {"protocolVersion": 5}]
-    + [{"protocolVersion": OLD, "capabilities": []}],
+    [
+        {},
+        [],
+        "x",
+        {"protocolVersion": "2026-07-28"},
+        {"protocolVersion": "1"},
+        {"protocolVersion": 5},
+        {"protocolVersion": OLD, "capabilities": []},
+    ],
 )
 def test_rubbish_and_revisions_without_a_handshake_are_violations(result: Any) -> None:
     with pytest.raises(Violation):
