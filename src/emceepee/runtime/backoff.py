@@ -28,7 +28,7 @@ class Backoff:
         """Between half and all of the doubled delay, so that many who lost the same server do not knock at once."""
         whole = min(self._most, self._first * 2 ** min(self.attempts, 30))
         self.attempts += 1
-        return whole * (0.5 + 0.5 * self._chance())
+        return float(whole * (0.5 + 0.5 * self._chance()))
 
     def reset(self) -> None:
         self.attempts = 0
