@@ -86,7 +86,7 @@ class Client:
 async def serving(settings: FrontSettings | None = None) -> AsyncIterator[Served]:
     served = Served(settings or FrontSettings(drain=2.0))
     ready = asyncio.Event()
-    running = asyncio.create_task(served.http.serve(ready.set, signals=False))
+    running = asyncio.create_task(served.http.serve(ready.set))
     await ready.wait()
     try:
         yield served
@@ -153,6 +153,17 @@ async def test_going_down_ends_a_listener_with_its_result_and_lets_a_call_end() 
         assert SUBSCRIPTION_KEY.encode() in rest
         held.go_on()
         assert (await calling.answer())["result"]["late"] is True
+
+
+async def test_a_call_that_outlives_the_grace_is_told_so() -> None:
+    async with serving(FrontSettings(drain=1.0)) as served:
+        served.surface._answering = Held()
+        client = await served.connect()
+        client.send_modern(call())
+        await eventually(lambda: served.surface.running == 1)
+        served.http.stop()
+        assert b"503" in await client.head()
+        assert b"Shutting down" in await client.rest()
 
 
 async def test_a_second_stop_ends_at_once() -> None:

@@ -26,7 +26,7 @@ from emceepee.protocol.messages import (
     write_failure,
 )
 from emceepee.vocabulary.outcomes import Failed
-from emceepee.vocabulary.raw_json import write
+from emceepee.vocabulary.raw_json import Fields, write
 
 _log = logging.getLogger("emceepee.front")
 
@@ -80,9 +80,11 @@ def legacy_error(request_id: RequestId | None, ended: Failed | Exception, method
     return _failure(request_id, _INTERNAL)
 
 
-def modern_error(request_id: RequestId | None, ended: Failed | Exception, method: str) -> tuple[int, bytes]:
+def modern_error(
+    request_id: RequestId | None, ended: Failed | Exception, method: str, declared: Fields | None = None
+) -> tuple[int, bytes]:
     if isinstance(ended, Failed | EmceepeeError):
-        status, error = modern.write_error(ended, method)
+        status, error = modern.write_error(ended, method, declared)
         return status, _failure(request_id, error)
     _unforeseen(ended, method)
     return 200, _failure(request_id, _INTERNAL)

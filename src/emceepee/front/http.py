@@ -6,6 +6,8 @@ only then the desk. Nothing here knows ASGI but `__call__`. The one rule: every 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, MutableMapping
 from typing import Any, Final, TypeAlias
@@ -99,6 +101,12 @@ class HttpFront:
             await self._serve(exchange)
         except ClientGone:
             return
+        except asyncio.CancelledError:
+            if not self._shop.draining:
+                raise
+            # Cut off at the end of the grace: whoever has not been answered anything yet is told.
+            with contextlib.suppress(Exception):
+                await answers.refuse(exchange, Refused(503, "Shutting down"))
         except Exception as error:  # noqa: BLE001 -- the last wall: a bug of the front itself
             _log.error("internal_error", exc_info=error, extra={"data": {"path": exchange.path[:100]}})
             await answers.refuse(exchange, Refused(500, "Internal error"))

@@ -47,7 +47,7 @@ class LegacyHttp:
     ) -> None:
         acceptable = read_accept(head.get(b"accept"))
         if isinstance(message, Request) and message.method == "initialize":
-            await self._hello(exchange, surface, path, message, principal)
+            await self._hello(exchange, surface, path, message, principal, acceptable)
             return
         request_id = message.id if isinstance(message, Request) else None
         session = await self._session(exchange, path, head, principal, request_id)
@@ -93,14 +93,21 @@ class LegacyHttp:
             self._desk.end(session)
             await empty(exchange, 204)
 
-    async def _hello(self, exchange: Exchange, surface: Surface, path: str, request: Request, principal: str) -> None:
+    async def _hello(
+        self,
+        exchange: Exchange,
+        surface: Surface,
+        path: str,
+        request: Request,
+        principal: str,
+        acceptable: Acceptable,
+    ) -> None:
         try:
             session, answer = await self._desk.hello(surface, path, request, principal)
         except LimitReached as limit:
             await plain_error(exchange, 503, legacy_error(request.id, limit, request.method, LEGACY[-1]))
             return
         headers: list[Header] = [] if session is None else [(b"mcp-session-id", session.id.encode())]
-        acceptable = Acceptable(json=True, events=False)
         await Reply(exchange, self._shop, acceptable, headers).answer(200, answer)
 
     async def _session(

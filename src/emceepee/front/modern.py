@@ -80,7 +80,7 @@ class ModernDesk:
         outcome = await surface.carry(read.call, _Teller(read.token, read.call.log_level, tell))
         if isinstance(outcome, Done):
             return 200, write_result(request.id, modern.write_done(request.method, outcome, info))
-        return modern_error(request.id, outcome, request.method)
+        return modern_error(request.id, outcome, request.method, read.call.caller.capabilities)
 
     async def check_parameters(
         self, surface: Surface, request: Request, principal: str, headers: Headers

@@ -1,4 +1,4 @@
-"""HTTP served for real: sockets, uvicorn, signals, and the way down.
+"""HTTP served for real: sockets, uvicorn, and the way down.
 
 The front itself is in `front/http.py`; this is the only file that knows what serves it. The one rule: a port that
 cannot be had is said before anything else is started, and going down is bounded: listeners told, calls given a grace,
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -28,7 +27,6 @@ from emceepee.runtime.spawn import TaskScope
 _log = logging.getLogger("emceepee.front")
 
 _BACKLOG = 2048
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @dataclass(slots=True, frozen=True)
@@ -155,7 +153,7 @@ def configured(front: HttpFront, settings: FrontSettings) -> uvicorn.Config:
 
 
 class HttpServer:
-    """One front on its sockets. `serve` returns when `stop` was called, or a signal came, and all has ended."""
+    """One front on its sockets. `serve` returns when `stop` was called and all has ended."""
 
     def __init__(self, front: HttpFront, listening: Listening, settings: FrontSettings) -> None:
         self._front = front
@@ -165,19 +163,18 @@ class HttpServer:
         self._stopping = asyncio.Event()
         self._tasks = TaskScope("http")
 
-    async def serve(self, ready: Callable[[], None] | None = None, signals: bool = True) -> None:
-        with _on_signals(self.stop) if signals else contextlib.nullcontext():
-            serving = self._tasks.spawn(self._server.serve([self._listening.socket]), "uvicorn")
-            stopping = self._tasks.spawn(self._stopping.wait(), "stop")
-            try:
-                self._front.start()
-                if ready is not None:
-                    ready()
-                await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
-                await self._go_down(serving)
-            finally:
-                await self._tasks.close()
-                await self._front.close()
+    async def serve(self, ready: Callable[[], None] | None = None) -> None:
+        serving = self._tasks.spawn(self._server.serve([self._listening.socket]), "uvicorn")
+        stopping = self._tasks.spawn(self._stopping.wait(), "stop")
+        try:
+            self._front.start()
+            if ready is not None:
+                ready()
+            await asyncio.wait((serving, stopping), return_when=asyncio.FIRST_COMPLETED)
+            await self._go_down(serving)
+        finally:
+            await self._tasks.close()
+            await self._front.close()
 
     def stop(self) -> None:
         """Once: go down in good order. Twice: at once."""
@@ -193,22 +190,6 @@ class HttpServer:
         _log.info("draining", extra={"data": {"calls": self._front.modern.calls}})
         # uvicorn waits for its own grace; this is for the case that it does not.
         await asyncio.wait((serving,), timeout=self._settings.drain + 5.0)
-
-
-@contextlib.contextmanager
-def _on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    installed: list[signal.Signals] = []
-    try:
-        for number in _SIGNALS:
-            # Neither Windows nor a thread other than the main one can; there Ctrl-C still ends the loop.
-            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, stop)
-                installed.append(number)
-        yield
-    finally:
-        for number in installed:
-            loop.remove_signal_handler(number)
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -43,11 +43,12 @@ async def until_called_off(running: Running, work: Awaitable[T]) -> T | None:
         if not running.called_off:
             raise
         result = None
+    if not running.called_off:
+        return result
     task = asyncio.current_task()
-    if running.called_off and task is not None:
+    if task is not None:
         task.uncancel()
-        return None
-    return result
+    return None
 
 
 class InFlight:
