@@ -5,7 +5,7 @@ The one rule: what a test sees is what a client would: the text of the result's 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from emceepee.meta_tools.surface import MetaSurface
 from emceepee.vocabulary.raw_json import read_value
 from tests.support.fake_backends import House, call, plain
 
-Use = Callable[..., Awaitable[Any]]
+Use = Callable[..., Coroutine[Any, Any, Any]]
 
 
 @pytest.fixture

@@ -121,8 +121,9 @@ async def test_a_silent_server_is_a_time_out(use: Use) -> None:
 async def test_a_connect_that_never_finishes_ends_with_the_calls_own_time(use: Use) -> None:
     house = house_with()
     house.pool.connecting["a"] = asyncio.Event()
-    asking = house.tasks.spawn(use(house, "execute_tool", server="a", tool="read", timeout_ms=3000), "use")  # type:
-    ignore[arg-type] await house.clock.advance(3.1) async with asyncio.timeout(5):
+    asking = house.tasks.spawn(use(house, "execute_tool", server="a", tool="read", timeout_ms=3000), "use")
+    await house.clock.advance(3.1)
+    async with asyncio.timeout(5):
         error = (await asking)["error"]
     assert error["code"] == "TOOL_ERR_TIMEOUT"
     assert error["details"]["reason"] == "backend_timeout"

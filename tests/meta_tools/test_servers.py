@@ -68,7 +68,7 @@ async def test_a_new_server_that_cannot_be_reached_leaves_no_trace(use: Use) -> 
 async def test_a_caller_that_leaves_while_it_connects_leaves_no_trace(use: Use) -> None:
     house = empty(new=FakeServer())
     house.pool.connecting["new"] = asyncio.Event()
-    adding = house.tasks.spawn(use(house, "add_server", name="new", url=URL), "add")  # type: ignore[arg-type]
+    adding = house.tasks.spawn(use(house, "add_server", name="new", url=URL), "add")
     await settle()
     assert house.registry.has("new")
     adding.cancel()
@@ -220,7 +220,7 @@ async def test_removing_an_unknown_server_changes_nothing(use: Use) -> None:
 async def test_a_connection_that_hangs_while_closing_holds_up_nobody_for_long(use: Use) -> None:
     house = make_house(a=FakeServer())
     house.pool.dropping["a"] = asyncio.Event()
-    removing = house.tasks.spawn(use(house, "remove_server", name="a"), "remove")  # type: ignore[arg-type]
+    removing = house.tasks.spawn(use(house, "remove_server", name="a"), "remove")
     await settle()
     assert not removing.done()
     await house.clock.advance(6.1)
@@ -233,7 +233,7 @@ async def test_a_connection_that_hangs_while_closing_holds_up_nobody_for_long(us
 async def test_a_server_removed_while_somebody_connects_to_it_is_not_found_and_left(use: Use) -> None:
     house = make_house(a=FakeServer())
     house.pool.connecting["a"] = asyncio.Event()
-    calling = house.tasks.spawn(use(house, "execute_tool", server="a", tool="t"), "call")  # type: ignore[arg-type]
+    calling = house.tasks.spawn(use(house, "execute_tool", server="a", tool="t"), "call")
     await settle()
     house.registry.remove("a")
     await settle()

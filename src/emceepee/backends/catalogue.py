@@ -103,7 +103,8 @@ class Listed:
         return self._renamed
 
     def original(self, server: ServerName, merged: str) -> str | None:
-        self.renamed(server)
+        if not self._originals:
+            self.renamed(server)
         return self._originals.get(merged)
 
 

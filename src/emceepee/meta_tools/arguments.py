@@ -25,6 +25,7 @@ _decoders: dict[Kind, msgspec.json.Decoder[Any]] = {
     "strings": msgspec.json.Decoder(list[str]),
     "string_map": msgspec.json.Decoder(dict[str, str]),
 }
+_NULL = Raw(b"null")
 _NEEDED: dict[Kind, str] = {
     "string": "a string",
     "integer": "a whole number",
@@ -38,7 +39,7 @@ _NEEDED: dict[Kind, str] = {
 def read_arguments(tool: Tool, raw: Raw | None) -> Arguments:
     """The arguments by their own names. Raises `ToolExecutionError` for the first that is wrong."""
     try:
-        fields = read_fields(raw) if raw is not None and bytes(raw) != b"null" else {}
+        fields = read_fields(raw) if raw is not None and raw != _NULL else {}
     except NotThatShape:
         raise _wrong(tool, "arguments", "must be an object", None) from None
     read: Arguments = {}
@@ -46,11 +47,11 @@ def read_arguments(tool: Tool, raw: Raw | None) -> Arguments:
         name = tool.names.get(spelling)
         if name is None:
             raise _unknown(tool, spelling)
-        if bytes(value) != b"null":
+        if value != _NULL:
             read[name] = _read(tool, name, value)
-    for name, param in tool.params.items():
-        if param.required and name not in read:
-            raise _wrong(tool, name, f"is missing; it must be {_NEEDED[param.kind]}", None)
+    for name in tool.required:
+        if name not in read:
+            raise _wrong(tool, name, f"is missing; it must be {_NEEDED[tool.params[name].kind]}", None)
     return read
 
 
@@ -64,7 +65,7 @@ def _read(tool: Tool, name: str, raw: Raw) -> Any:
         value = _from_text(param, raw)
         if value is None:
             raise _wrong(tool, name, f"must be {_NEEDED[param.kind]}", raw) from None
-    if problem := _out_of_range(param, value):
+    if param.bounded and (problem := _out_of_range(param, value)):
         raise _wrong(tool, name, problem, raw)
     return value
 

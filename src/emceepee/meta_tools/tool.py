@@ -41,6 +41,10 @@ class Param:
     most: int | None = None
     aliases: tuple[str, ...] = ()
 
+    @property
+    def bounded(self) -> bool:
+        return bool(self.among) or self.least is not None or self.most is not None
+
     def schema(self) -> dict[str, Any]:
         schema = dict(_SCHEMAS[self.kind])
         if self.says:
@@ -86,14 +90,14 @@ class Tool:
     reaches_out: bool = True
     names: Mapping[str, str] = field(default_factory=dict)
     """Every spelling that is taken, to the parameter's name. Filled by `make_tool`."""
+    required: tuple[str, ...] = ()
 
     def entry(self) -> dict[str, Any]:
         """As `tools/list` shows it."""
         schema: dict[str, Any] = {"type": "object"}
         schema["properties"] = {name: param.schema() for name, param in self.params.items()}
-        required = [name for name, param in self.params.items() if param.required]
-        if required:
-            schema["required"] = required
+        if self.required:
+            schema["required"] = list(self.required)
         annotations: dict[str, Any] = {"readOnlyHint": self.reads_only}
         if not self.reads_only:
             annotations |= {"destructiveHint": self.destroys, "idempotentHint": self.idempotent}
@@ -107,7 +111,8 @@ def make_tool(name: str, says: str, handler: Handler, params: Mapping[str, Param
     for own, param in params.items():
         for spelling in (own, camel_case(own), *param.aliases):
             names[spelling] = own
-    return Tool(name, says, handler, params, names=names, **hints)
+    required = tuple(own for own, param in params.items() if param.required)
+    return Tool(name, says, handler, params, names=names, required=required, **hints)
 
 
 def camel_case(name: str) -> str:

@@ -130,12 +130,16 @@ class Direct:
 
     def _known(self, name: ListName, scope: Scope, merged: str) -> tuple[ServerName, str] | None:
         guess = likely_server(merged)
-        for server in (guess, *self._servers()):
-            listed = self._middle.listing.known(server, scope, name)
-            own = listed.original(server, merged) if listed is not None else None
-            if own is not None and self._middle.registry.has(server):
+        if self._middle.registry.has(guess) and (own := self._own_name(guess, name, scope, merged)) is not None:
+            return guess, own
+        for server in self._servers():
+            if (own := self._own_name(server, name, scope, merged)) is not None:
                 return server, own
         return None
+
+    def _own_name(self, server: ServerName, name: ListName, scope: Scope, merged: str) -> str | None:
+        listed = self._middle.listing.known(server, scope, name)
+        return listed.original(server, merged) if listed is not None else None
 
     def _unknown(self, name: ListName, scope: Scope, merged: str) -> ClientFault:
         names: list[str] = []
