@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.figures import Measured, Sample
@@ -20,12 +20,12 @@ from bench.processes import ROOT, CannotMeasure
 from bench.wire import Errand
 
 
+@dataclass(slots=True, frozen=True)
 class Pace:
     """How long it is measured: rounds, and seconds of each hop's turn."""
 
-    def __init__(self, rounds: int, seconds: float) -> None:
-        self.rounds = rounds
-        self.seconds = seconds
+    rounds: int
+    seconds: float
 
 
 class _Generator:
@@ -135,18 +135,3 @@ class Comparison:
         else:
             self._ways.append((hop, errand or self._errand))
         return self
-
-
-Ask = Callable[[str], Measured | None]
-
-
-def finder(measured: Sequence[Measured]) -> Callable[..., Measured | None]:
-    """Looks up what was measured by hop, era and how the work differs; None when it was left out."""
-
-    def find(hop: str, **errand: object) -> Measured | None:
-        for one in measured:
-            if one.hop == hop and all(getattr(one.errand, name) == value for name, value in errand.items()):
-                return one
-        return None
-
-    return find
