@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emceepee.eras.faults import own_fault, read_failed, reserved_to_its_speaker, untellable
+from emceepee.eras.faults import own_fault, read_failed, reserved_to_its_speaker, truly_lacks, untellable
 from emceepee.errors import BackendAuth, BackendTimeout, BackendUnavailable, ClientFault, LimitReached, OutcomeUnknown
 from emceepee.protocol.messages import ErrorObject
 from emceepee.vocabulary.outcomes import Failed
@@ -79,6 +79,14 @@ def test_a_missing_capability_is_named() -> None:
     assert written is not None
     assert written.data is not None
     assert read_value(written.data) == {"reason": "missing_client_capability", "upstream_code": -32021, **required}
+
+
+def test_a_complaint_is_true_of_a_client_that_did_not_declare_all_that_is_wanted() -> None:
+    failed = Failed(-32021, "need it", raw({"requiredCapabilities": {"elicitation": {}, "roots": {}}}))
+    assert truly_lacks(failed, {"roots": raw({})})
+    assert not truly_lacks(failed, {"roots": raw({}), "elicitation": raw({})})
+    assert not truly_lacks(Failed(-32021, "no word of which", raw({"requiredCapabilities": 5})), {})
+    assert not truly_lacks(Failed(-32022, "version"), {})
 
 
 def test_other_codes_may_cross() -> None:

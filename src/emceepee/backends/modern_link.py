@@ -115,8 +115,16 @@ class ModernLink:
     def _read(self, method: str, result: Raw) -> Done:
         try:
             return wire.read_done(method, result, self._about.revision)
+        except wire.Incomplete as unfinished:
+            asking = wire.tool_that_asks(method, unfinished)
+            if asking is None:
+                raise self._untaken(method, unfinished) from None
+            return asking
         except ValueError as error:
-            raise BackendViolation(self._server, f"its answer to {method} cannot be taken: {error}") from None
+            raise self._untaken(method, error) from None
+
+    def _untaken(self, method: str, error: ValueError) -> BackendViolation:
+        return BackendViolation(self._server, f"its answer to {method} cannot be taken: {error}")
 
     # -- tool headers
 

@@ -1,8 +1,8 @@
 """Which era a message speaks, decided for each message alone.
 
 Not here: whether the message is any good in its era (`modern.envelope`, the sessions of the front). The one rule: a
-modern envelope or a modern version header makes a message modern, `initialize` is always legacy, and nothing is ever
-inferred from an earlier message.
+modern envelope or a modern version header makes a message modern, `initialize` is legacy unless it has both, and
+nothing is ever inferred from an earlier message.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ def choose_http(version_headers: Sequence[str], message: Message | list[Any]) ->
         return _legacy(versions, None)
     request_id = message.id if isinstance(message, Request) else None
     if isinstance(message, Request) and message.method == "initialize":
-        if MODERN in versions:
-            return unsupported_version(MODERN, request_id)
-        return _legacy(versions, request_id)
+        if MODERN not in versions:
+            return _legacy(versions, request_id)
+        # With the envelope too it is no handshake that got a wrong header, but a method that this era has not.
+        return "modern" if has_envelope(message) else unsupported_version(MODERN, request_id)
     if MODERN in versions:
         if isinstance(message, (Request, Notification)):
             return "modern"

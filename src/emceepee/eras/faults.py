@@ -90,6 +90,19 @@ def untellable(failed: Failed) -> ErrorObject | None:
             return None
 
 
+def truly_lacks(failed: Failed, declared: Fields) -> bool:
+    """Whether a backend misses a capability which the client has not declared either, so that its complaint is true
+    of the client and not only of us."""
+    if failed.code != MISSING_CAPABILITY:
+        return False
+    named = _member(failed.data, "requiredCapabilities")
+    try:
+        required = {} if named is None else read_fields(named["requiredCapabilities"])
+    except NotThatShape:
+        return False
+    return any(capability not in declared for capability in required)
+
+
 def hidden(failed: Failed, reason: str = "backend_error") -> ErrorObject:
     """A backend's error under our own code, its code and data kept where a person can find them."""
     data: dict[str, Any] = {"reason": reason, "upstream_code": failed.code}

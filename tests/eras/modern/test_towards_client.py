@@ -192,6 +192,16 @@ def test_a_backends_error_crosses_unless_its_code_means_nothing_here(failed: Fai
     assert (status, code, data) == expected
 
 
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [({}, (400, -32021)), ({"roots": raw({})}, (400, -32021)), ({"sampling": raw({})}, (200, -32603))],
+)
+def test_a_capability_that_the_client_lacks_is_told_as_the_backend_told_it(declared: Any, expected: Any) -> None:
+    failed = Failed(-32021, "needs sampling", raw({"requiredCapabilities": {"sampling": {}}}))
+    status, written = write_error(failed, "tools/call", declared)
+    assert (status, written.code) == expected
+
+
 def test_a_retired_code_is_never_said() -> None:
     assert told(ClientFault(-32002, "no", {"uri": "u"}), "resources/read") == (400, -32602, {"uri": "u"})
 

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Raw
 
-from emceepee.eras.faults import Incomplete, Violation
+from emceepee.eras.faults import Incomplete as Incomplete
+from emceepee.eras.faults import Violation
 from emceepee.eras.faults import read_failed as read_failed
 from emceepee.eras.meta import LOG_LEVEL, PROGRESS_TOKEN, VIA, continue_trace, crossing_only
 from emceepee.eras.modern.cacheable import CACHEABLE, read_hints
@@ -32,6 +33,7 @@ from emceepee.eras.schemas import positions
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.outcomes import Done
 from emceepee.vocabulary.raw_json import (
+    EMPTY_OBJECT,
     Fields,
     NotThatShape,
     Payload,
@@ -71,6 +73,21 @@ def headers(method: str, params: Fields, revision: str, header_map: HeaderMap | 
     if header_map is not None and header_map.params and method == "tools/call":
         written.extend(header_map.headers(params.get("arguments")))
     return written
+
+
+def tool_that_asks(method: str, unfinished: Incomplete) -> Done | None:
+    """What a model is told of a tool that wants input, as long as nothing can be asked of a client; None for any other
+    unfinished result. It is the tool that failed, not the protocol."""
+    if method != "tools/call" or unfinished.result_type != "input_required":
+        return None
+    try:
+        asked = [read_fields(one) for one in read_fields(unfinished.fields.get("inputRequests", EMPTY_OBJECT)).values()]
+    except NotThatShape:
+        return None
+    kinds = sorted({kind for one in asked if (kind := read_text(one.get("method"))) is not None})
+    wanted = f" ({', '.join(kinds)})" if kinds else ""
+    text = f"This tool needs something of the client that cannot be asked for here{wanted}"
+    return Done(Payload.of({"content": [{"type": "text", "text": text}], "isError": True}))
 
 
 def read_done(method: str, result: Raw, revision: str) -> Done:

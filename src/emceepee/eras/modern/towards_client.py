@@ -15,6 +15,7 @@ from emceepee.eras.faults import (
     missing_resource,
     own_fault,
     reserved_to_its_speaker,
+    truly_lacks,
     untellable,
 )
 from emceepee.eras.meta import SERVER_INFO, split_meta
@@ -27,7 +28,7 @@ from emceepee.eras.modern.listen import write_acknowledged as write_acknowledged
 from emceepee.eras.modern.listen import write_listen_end as write_listen_end
 from emceepee.eras.modern.listen import write_listen_notice as write_listen_notice
 from emceepee.eras.notices import LOG, write_params, write_progress
-from emceepee.eras.peek import is_array, is_object, may_mention
+from emceepee.eras.peek import TopLevel, is_array, is_object, may_mention
 from emceepee.eras.requests import ReadCall, carried_params
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import INVALID_PARAMS, ErrorObject, Request, RequestId, write_notification
@@ -51,8 +52,10 @@ wants 400 for a relayed -32602, the reference SDK does it for each, and a client
 says (V7), so two tables would only make the status depend on who noticed first."""
 
 _COMPLETE = b'{"resultType":"complete"'
-_STAMPED = (b'"resultType"', b'"_meta"')
-_HINTED = (b'"ttlMs"', b'"cacheScope"')
+_OPEN_META = b',"_meta":{"%s":' % SERVER_INFO.encode()
+_STAMPED = TopLevel("resultType", "_meta")
+_STAMPED_AND_HINTED = TopLevel("resultType", "_meta", "ttlMs", "cacheScope")
+_MAY_BE_EMPTY = 16
 
 
 def read_call(request: Request, scope: Scope, principal: str) -> ReadCall:
@@ -68,15 +71,12 @@ def read_call(request: Request, scope: Scope, principal: str) -> ReadCall:
 def write_done(method: str, done: Done, server_info: Raw) -> bytes:
     """The result with what this era adds: its type, who answered, and for how long it holds."""
     payload = _without_execution(done.payload) if method == "tools/list" else done.payload
-    raw = bytes(payload.raw())
     hints = write_hints(done.hints) if method in CACHEABLE else b""
-    stamped = _STAMPED + _HINTED if hints else _STAMPED
-    if any(key in raw for key in stamped) or b"\\u00" in raw:
+    raw = memoryview(payload.raw())
+    stamped = _STAMPED_AND_HINTED if hints else _STAMPED
+    if not is_object(raw) or stamped.in_any(payload) or (raw.nbytes < _MAY_BE_EMPTY and not payload.fields()):
         return _restamped(payload.fields(), hints, server_info)
-    head = b"".join((_COMPLETE, hints, b',"_meta":{"', SERVER_INFO.encode(), b'":', server_info, b"}"))
-    if len(raw) < 16 and not payload.fields():
-        return head + b"}"
-    return b"".join((head, b",", memoryview(raw)[raw.index(b"{") + 1 :]))
+    return b"".join((_COMPLETE, hints, _OPEN_META, server_info, b"},", raw[1:]))
 
 
 def _restamped(fields: Fields, hints: bytes, server_info: Raw) -> bytes:
@@ -105,17 +105,20 @@ def _less_execution(tool: Raw) -> Raw:
     return to_raw({key: raw for key, raw in fields.items() if key != "execution"})
 
 
-def write_error(error: BaseException | Failed, method: str) -> tuple[int, ErrorObject]:
-    """HTTP status and error, for one of ours or one that a backend answered."""
-    told = _told(error, method)
+def write_error(error: BaseException | Failed, method: str, declared: Fields | None = None) -> tuple[int, ErrorObject]:
+    """HTTP status and error, for one of ours or one that a backend answered. `declared` are the capabilities of the
+    client, where they are known."""
+    told = _told(error, method, declared)
     return STATUSES.get(told.code, 200), told
 
 
-def _told(error: BaseException | Failed, method: str) -> ErrorObject:
+def _told(error: BaseException | Failed, method: str, declared: Fields | None) -> ErrorObject:
     if means_missing_resource(error, method):
         return missing_resource(error, INVALID_PARAMS)
     if not isinstance(error, Failed):
         return own_fault(error)
+    if declared is not None and truly_lacks(error, declared):
+        return ErrorObject(error.code, error.message, error.data)
     if (told := untellable(error)) is not None:
         return told
     if error.code == URL_ELICITATION_REQUIRED:
