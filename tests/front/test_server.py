@@ -137,7 +137,7 @@ async def test_a_modern_client_that_hangs_up_has_cancelled() -> None:
         await eventually(lambda: len(served.surface.cancelled) == 1)
 
 
-@pytest.mark.shows("EB-F11", "A-SHD-04")
+@pytest.mark.shows("EB-F11")
 async def test_going_down_ends_a_listener_with_its_result_and_lets_a_call_end() -> None:
     held = Held({"late": True})
     async with serving() as served:

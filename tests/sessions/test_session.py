@@ -32,7 +32,6 @@ def test_a_label_tells_sessions_apart_and_opens_none() -> None:
     assert label("whatever") == "what…"
 
 
-@pytest.mark.shows("T7")
 def test_an_idle_session_weighs_less_than_two_kibibytes_of_ours() -> None:
     sessions = Directory(FakeClock(), SystemIds())
     tracemalloc.start()
