@@ -133,6 +133,21 @@ async def test_what_was_known_is_shown_with_its_age_when_the_server_is_gone() ->
     assert shown.hints() == CacheHints(0, "private")
 
 
+@pytest.mark.shows("A-CON-08")
+async def test_a_link_that_turns_out_to_be_lost_is_made_anew_once() -> None:
+    house = make_house(a=FakeServer(lists={"tools": [tool("x")]}))
+    connection = await house.middle.reach.connection("a", "s")
+    answered, lost = connection.request, iter([BackendUnavailable("a", "gone")])
+
+    async def request(*asked):  # type: ignore[no-untyped-def]
+        for fault in lost:
+            raise fault
+        return await answered(*asked)
+
+    connection.request = request  # type: ignore[method-assign]
+    assert (await fetch(house)).state == "fresh"
+
+
 async def test_a_refusal_is_kept_as_the_server_said_it() -> None:
     server = FakeServer()
     house = make_house(a=server)

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from emceepee.backends.catalogue import Listed, ListName, ToolFacts
-from emceepee.errors import BackendTimeout, EmceepeeError
+from emceepee.errors import BackendTimeout, BackendUnavailable, EmceepeeError, OutcomeUnknown
 from emceepee.relay.drain import drain
 from emceepee.relay.patience import wait_at_most
 from emceepee.relay.reach import Reach
@@ -197,9 +197,7 @@ class Listing:
     async def _fill(self, server: ServerName, scope: Scope, name: ListName, shelf: _Shelf, changes: int) -> None:
         shelf.fault = shelf.refused = None
         try:
-            connection = await self._reach.connection(server, scope)
-            connects = self._reach.pool.status(server, scope).connects
-            listed = await drain(server, scope, name, connection, self._settings)
+            listed, connects = await self._read(server, scope, name)
         except EmceepeeError as fault:
             shelf.fault = fault
             return
@@ -208,6 +206,16 @@ class Listing:
         elif changes >= shelf.seen:
             shelf.listed = self._shared(server, listed)
             shelf.at, shelf.seen, shelf.connects = self._clock.now(), changes, connects
+
+    async def _read(self, server: ServerName, scope: Scope, name: ListName) -> tuple[Listed | Failed, int]:
+        """The list and the number of the link it came over. A link that turns out to be lost is made anew once."""
+        connection = await self._reach.connection(server, scope)
+        try:
+            listed = await drain(server, scope, name, connection, self._settings)
+        except (BackendUnavailable, OutcomeUnknown):
+            connection = await self._reach.connection(server, scope)
+            listed = await drain(server, scope, name, connection, self._settings)
+        return listed, self._reach.pool.status(server, scope).connects
 
     def _shared(self, server: ServerName, listed: Listed) -> Listed:
         """The same list of another scope, if there is one: a thousand sessions see mostly one catalogue."""
