@@ -59,7 +59,7 @@ async def test_a_servers_own_hint_counts_down() -> None:
     assert len(server.asked) == 2
 
 
-async def test_a_server_that_tells_of_changes_is_asked_after_one_only() -> None:
+async def test_a_server_that_tells_of_changes_is_asked_after_one_or_after_a_while() -> None:
     server = FakeServer(lists={"tools": [tool("x")]})
     house = make_house(a=server)
     await fetch(house)
@@ -73,6 +73,9 @@ async def test_a_server_that_tells_of_changes_is_asked_after_one_only() -> None:
     assert names(house) == ["x", "y"]
     await fetch(house)
     assert len(server.asked) == 2
+    await house.clock.advance(11)
+    await fetch(house)
+    assert len(server.asked) == 3
 
 
 async def test_a_change_told_while_the_list_is_being_read_makes_it_stale() -> None:

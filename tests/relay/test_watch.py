@@ -10,6 +10,7 @@ from emceepee.errors import ClientFault, LimitReached
 from emceepee.relay.settings import RelaySettings
 from emceepee.relay.surface import Listener
 from emceepee.relay.transparent import Transparent
+from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.notices import (
     EVERY_LIST,
     NOTHING,
@@ -20,6 +21,7 @@ from emceepee.vocabulary.notices import (
     OtherNotice,
     ResourceUpdated,
 )
+from emceepee.vocabulary.raw_json import to_raw
 from tests.support.fake_backends import FakeServer, House, caller, definition, make_house, tool
 from tests.support.fake_clock import settle
 
@@ -99,6 +101,13 @@ async def test_what_the_server_will_not_tell_is_not_honoured() -> None:
     house = make_house(a=FakeServer(lists={"resources": [NOTE]}, deliverable=uris("note://1")))
     listener, _ = await listen(house, TOOLS | uris("note://1"))
     assert listener.honoured == uris("note://1")
+
+
+async def test_a_kind_of_change_that_the_server_never_promised_is_not_honoured() -> None:
+    house = make_house(a=FakeServer(about=About({"tools": to_raw({}), "prompts": to_raw({"listChanged": True})})))
+    listener, _ = await listen(house, Interest(frozenset(("tools", "prompts"))))
+    assert listener.honoured == Interest(frozenset(("prompts",)))
+    assert not house.middle.watch.watched("a", "s", "tools")
 
 
 async def test_a_listener_of_a_server_that_is_down_is_told_once_it_is_there() -> None:

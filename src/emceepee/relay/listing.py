@@ -178,9 +178,9 @@ class Listing:
         if shelf.listed is None or shelf.seen != shelf.changes or self._is_new_link(server, scope, shelf):
             return False
         hints = shelf.listed.hints
-        if hints is None and self._watched(server, scope, _TOLD_BY[name]):
-            return True
         lasts = max(assume, hints.ttl_ms / 1000 if hints is not None else 0.0)
+        if hints is None and self._watched(server, scope, _TOLD_BY[name]):
+            lasts = max(lasts, self._settings.watched_fresh)
         return self._clock.now() < shelf.at + lasts
 
     def _is_new_link(self, server: ServerName, scope: Scope, shelf: _Shelf) -> bool:

@@ -27,6 +27,10 @@ class RelaySettings:
     assume_fresh: float = 5.0
     """For how long the meta-tools reuse a list whose server gave no hint: a model searches several times in a row."""
 
+    watched_fresh: float = 10.0
+    """The same where the server promised to tell of changes. Not for ever: a promise is kept on a stream that may have
+    been refused or lost without anybody saying so."""
+
     page_size: int = 1000
     """Entries of our own pages. Large, because there are clients that never ask for a second one."""
 

@@ -15,13 +15,17 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from msgspec import Raw
+
 from emceepee.errors import BackendFault, ClientFault, EmceepeeError, LimitReached
 from emceepee.relay.ports import Connection
 from emceepee.relay.settings import RelaySettings
 from emceepee.relay.surface import OnNotice
 from emceepee.runtime.spawn import TaskScope
+from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName, at_least
 from emceepee.vocabulary.notices import (
+    EVERY_LIST,
     NOTHING,
     Interest,
     ListChanged,
@@ -32,6 +36,7 @@ from emceepee.vocabulary.notices import (
     Progress,
     ResourceUpdated,
 )
+from emceepee.vocabulary.raw_json import NotThatShape, read_fields
 
 _log = logging.getLogger("emceepee.relay")
 _INVALID_PARAMS = -32602
@@ -81,6 +86,7 @@ class _Seen:
     """A connection we have been introduced to, and what its server agreed to tell."""
 
     connection: Connection
+    said: Interest = NOTHING
     honoured: Interest = NOTHING
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -130,7 +136,10 @@ class Watch:
             return None
         async with seen.turn:
             wish = self._wish(server, scope)
-            seen.honoured = await seen.connection.want(wish) if wish != NOTHING or seen.honoured != NOTHING else NOTHING
+            if wish != NOTHING or seen.said != NOTHING:
+                seen.said = wish
+                honoured = await seen.connection.want(wish)
+                seen.honoured = Interest(honoured.lists & _promised(seen.connection.about), honoured.uris)
         return seen.honoured
 
     def _wish(self, server: ServerName, scope: Scope) -> Interest:
@@ -301,6 +310,18 @@ class Watch:
         for seen in self._seen.pop(scope, {}).values():
             seen.connection.on_notice = None
         self._levels.pop(scope, None)
+
+
+def _promised(about: About) -> frozenset[ListKind]:
+    """The lists of whose changes a server says that it tells."""
+    return frozenset(kind for kind in EVERY_LIST if _tells(about.capabilities.get(kind)))
+
+
+def _tells(capability: Raw | None) -> bool:
+    try:
+        return capability is not None and read_fields(capability).get("listChanged") == Raw(b"true")
+    except NotThatShape:
+        return False
 
 
 def _is_for(standing: Standing, server: ServerName, notice: Notice) -> bool:
