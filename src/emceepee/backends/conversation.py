@@ -92,15 +92,16 @@ class Conversation:
         self,
         method: str,
         write_params: Callable[[str], bytes | Raw | None],
-        timeout: float,
+        timeout: float | None,
         *,
         hearing: Hearing | None = None,
         headers: Sequence[Header] = (),
     ) -> Result | Failure:
-        """Ask and wait for the answer. Cancelling the caller cancels at the server. Raises `BackendFault`."""
+        """Ask and wait for the answer. Cancelling the caller cancels at the server. Raises `BackendFault`.
+        Only a stream, which ends with its connection, has no time-out."""
         if self._fault is not None or self._closed:
             raise self._fault or BackendUnavailable(self.server, "the connection is closed")
-        asked = self.peer.open(method, self._clock.now() + timeout)
+        asked = self.peer.open(method, None if timeout is None else self._clock.now() + timeout)
         task = asyncio.current_task()
         assert task is not None, "questions are asked from tasks"
         waiting = self._waiting[asked.id] = asked.waiter = _Waiting(task, hearing)
@@ -126,12 +127,12 @@ class Conversation:
             del self._waiting[asked.id]
         return self._ending(method, waiting.answer, timeout)
 
-    def _ending(self, method: str, answer: Answer | None, timeout: float) -> Result | Failure:
+    def _ending(self, method: str, answer: Answer | None, timeout: float | None) -> Result | Failure:
         match answer:
             case Result() | Failure():
                 return answer
             case TimedOut():
-                raise BackendTimeout(self.server, f"no answer to {method} within {timeout:g} s")
+                raise BackendTimeout(self.server, f"no answer to {method} within {timeout or 0:g} s")
             case RemoteCancelled():
                 raise BackendViolation(self.server, f"it cancelled our {method} request")
             case Lost(reason=reason):

@@ -6,25 +6,23 @@ stamped on, or widened into, what goes out; so one link serves every scope.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable
 
 from msgspec import Raw
 
 from emceepee.backends.connection import Connection, Link, OnNotice, tell_all
-from emceepee.backends.conversation import Conversation
+from emceepee.backends.conversation import Conversation, Hearing
 from emceepee.backends.hearing import CallHearing
+from emceepee.backends.listening import Listening
 from emceepee.backends.transport import Header, Origin
 from emceepee.eras.modern import towards_backend as wire
 from emceepee.eras.modern.headers import HeaderMap
 from emceepee.eras.modern.listen import ACKNOWLEDGED
 from emceepee.errors import BackendFault, BackendViolation
 from emceepee.protocol.messages import Failure, Result
-from emceepee.runtime.backoff import Backoff
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.ids import Ids
-from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
@@ -35,8 +33,6 @@ from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_items, 
 _log = logging.getLogger("emceepee.backends")
 
 HEADER_MISMATCH = -32020
-LISTEN_FOREVER = 10 * 365 * 86400.0
-"""A listen stream has no deadline of its own; it ends with its connection or with us."""
 RELIST_SECONDS = 30.0
 
 
@@ -57,17 +53,13 @@ class ModernLink:
         self._conversation = conversation
         self._about = about
         self._client_info = client_info
-        self._clock = clock
         self._ids = ids
         self._on_lost = on_lost
         self._over_http = over_http
         self._header_maps: dict[str, HeaderMap] = {}
         self._tools_seen = False
         self._wants: dict[Connection, Interest] = {}
-        self._tasks = TaskScope(f"link:{conversation.server}")
-        self._listening: asyncio.Task[None] | None = None
-        self._listened: Interest = NOTHING
-        self._listen_hearing: _ListenHearing | None = None
+        self._listening = Listening(self._server, self._listen, clock, self._changed, self._after_a_gap)
         self._alive = True
 
     @property
@@ -186,7 +178,7 @@ class ModernLink:
             interest.uris if self._about.offers("resources") else frozenset(),
         )
         self._wants[who] = honoured
-        self._widen()
+        self._listening.wish(self._union())
         return honoured
 
     def _union(self) -> Interest:
@@ -195,55 +187,23 @@ class ModernLink:
             union |= interest
         return union
 
-    def _widen(self) -> None:
-        """One stream carries the union. A wider one is opened before the narrower is closed, so that nothing falls
-        between them."""
-        union = self._union()
-        if union == self._listened:
-            return
-        before, self._listened = self._listening, union
-        self._listening = None
-        if union != NOTHING and self._alive:
-            self._listening = self._tasks.spawn(self._listen(union, before), "listen")
-        elif before is not None:
-            before.cancel()
+    async def _listen(self, interest: Interest, hearing: Hearing) -> Result | Failure:
+        revision = self._about.revision
+        return await self._conversation.ask(
+            "subscriptions/listen",
+            lambda _: wire.write_listen(interest, revision, self._client_info),
+            None,
+            hearing=hearing,
+            headers=wire.headers("subscriptions/listen", {}, revision) if self._over_http else (),
+        )
 
-    async def _listen(self, interest: Interest, before: asyncio.Task[None] | None) -> None:
-        backoff = Backoff(first=1.0, most=60.0)
-        opened = False
-        while self._alive:
-            hearing = self._listen_hearing = _ListenHearing(self, before, resumed=opened)
-            before = None
-            try:
-                answer = await self._conversation.ask(
-                    "subscriptions/listen",
-                    lambda _: wire.write_listen(interest, self._about.revision, self._client_info),
-                    LISTEN_FOREVER,
-                    hearing=hearing,
-                    headers=wire.headers("subscriptions/listen", {}, self._about.revision, None)
-                    if self._over_http
-                    else (),
-                )
-                if isinstance(answer, Failure):
-                    _log.info("listen_refused", extra={"data": {"server": self._server, "code": answer.error.code}})
-                    return
-            except BackendFault as fault:
-                _log.info("listen_lost", extra={"data": {"server": self._server, "error": fault.detail}})
-            finally:
-                hearing.release()
-            opened = opened or hearing.acknowledged
-            if hearing.acknowledged:
-                backoff.reset()
-            await self._clock.sleep(backoff.next())
-
-    def acknowledged(self, resumed: bool) -> None:
-        if resumed:
-            for who, interest in list(self._wants.items()):
-                tell_all(who, interest)
+    def _after_a_gap(self) -> None:
+        for who, interest in list(self._wants.items()):
+            tell_all(who, interest)
 
     def told(self, method: str, params: Raw | None, origin: Origin) -> None:
-        if method == ACKNOWLEDGED and self._listen_hearing is not None:
-            self._listen_hearing.told(method, params)
+        if method == ACKNOWLEDGED:
+            self._listening.acknowledged_elsewhere(params)
             return
         notice = wire.read_notice(method, params)
         if isinstance(notice, LogLine):
@@ -269,12 +229,12 @@ class ModernLink:
 
     async def leave(self, who: Connection) -> bool:
         self._wants.pop(who, None)
-        self._widen()
+        self._listening.wish(self._union())
         return False
 
     async def close(self) -> None:
         self._alive = False
-        await self._tasks.close(grace=1.0)
+        await self._listening.close()
         await self._conversation.close()
 
 
@@ -286,35 +246,3 @@ def wanted(interest: Interest, notice: Notice) -> bool:
             # A server may name a sub-resource of what was subscribed.
             return uri in interest.uris or any(uri.startswith(wished.rstrip("/") + "/") for wished in interest.uris)
     return False
-
-
-class _ListenHearing:
-    """Hears one listen stream: its acknowledgement first, changes after it."""
-
-    __slots__ = ("_before", "_link", "_resumed", "acknowledged")
-    takes_logs = False
-
-    def __init__(self, link: ModernLink, before: asyncio.Task[None] | None, resumed: bool) -> None:
-        self._link = link
-        self._before = before
-        self._resumed = resumed
-        self.acknowledged = False
-
-    def progress(self, params: Raw) -> None:
-        pass
-
-    def told(self, method: str, params: Raw | None) -> None:
-        if method == ACKNOWLEDGED:
-            self.acknowledged = True
-            self.release()
-            self._link.acknowledged(self._resumed)
-            return
-        notice = wire.read_notice(method, params)
-        if notice is not None:
-            self._link._changed(notice)
-
-    def release(self) -> None:
-        """The stream that this one replaces has done its work."""
-        before, self._before = self._before, None
-        if before is not None:
-            before.cancel()
