@@ -110,6 +110,12 @@ def test_the_envelope_is_found_however_it_is_spelled_and_nowhere_else(params: by
     assert has_envelope(Request(1, "tools/call", Raw(params))) is found
 
 
+def test_the_envelope_of_a_large_request_is_found() -> None:
+    large = {"name": "echo", "arguments": {"text": "x" * 10000}}
+    assert has_envelope(modern_request("tools/call", large))
+    assert not has_envelope(legacy_request("tools/call", large))
+
+
 def test_a_message_without_params_has_no_envelope() -> None:
     assert not has_envelope(Request(1, "ping"))
     assert not has_envelope(raw({}))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from emceepee.eras.peek import first, is_array, is_null, is_object, is_text, may_mention
-from emceepee.vocabulary.raw_json import read_fields
+from emceepee.eras.peek import TopLevel, first, is_array, is_null, is_object, is_text, may_mention
+from emceepee.vocabulary.raw_json import Payload, read_fields
 
 _json = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.sampled_from(['"_meta"', "a\x01", "_meta"])),
@@ -45,6 +45,14 @@ def test_a_key_that_is_there_is_never_missed(value: Any) -> None:
     if _mentions(value):
         assert may_mention(text, b'"_meta"')
         assert may_mention(text.replace(b'"_meta"', rb'"\u005fmeta"'), b'"_meta"')
+
+
+@given(_json.filter(lambda value: isinstance(value, dict)), st.booleans(), st.booleans())
+def test_a_key_at_the_top_level_is_known_exactly(value: Any, large: bool, spelled: bool) -> None:
+    value = {**value, "padding": "x" * 5000} if large else value
+    text = json.dumps(value).encode()
+    payload = Payload(text.replace(b'"_meta"', rb'"\u005fmeta"') if spelled else text)
+    assert TopLevel("_meta", "other").in_any(payload) is ("_meta" in value)
 
 
 def test_a_quoted_key_inside_a_text_is_no_mention() -> None:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from emceepee.eras.meta import PROTOCOL_VERSION
-from emceepee.eras.peek import ABSENT, may_mention
+from emceepee.eras.peek import ABSENT, SMALL, may_mention
 from emceepee.eras.refusal import Refusal, unsupported_version
 from emceepee.eras.revisions import LEGACY, MODERN, SUPPORTED
 from emceepee.protocol.messages import INVALID_REQUEST, Message, Notification, Request, RequestId
@@ -64,7 +64,9 @@ def choose_pipe(message: Message | list[Any]) -> Era:
 def has_envelope(message: Any) -> bool:
     """Whether `params._meta` names a protocol version, of whatever value."""
     params = getattr(message, "params", None)
-    if params is None or not may_mention(bytes(params), b'"_meta"'):
+    if params is None:
+        return False
+    if memoryview(params).nbytes < SMALL and not may_mention(bytes(params), b'"_meta"'):
         return False
     try:
         meta = _params_decoder.decode(params).meta

@@ -11,7 +11,7 @@ import re
 import msgspec
 from msgspec import Raw
 
-from emceepee.eras.peek import is_null, is_object, may_mention
+from emceepee.eras.peek import TopLevel, is_null, is_object
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import INVALID_PARAMS, RequestId
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel
@@ -42,6 +42,7 @@ HOP_LOCAL = frozenset(
     )
 )
 
+_META = TopLevel("_meta")
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 _token_decoder: msgspec.json.Decoder[int | str] = msgspec.json.Decoder(int | str)
 
@@ -84,8 +85,7 @@ def split_meta(params: Fields) -> SplitParams:
 
 def without_hop_local(payload: Payload) -> Payload:
     """A result whose `_meta` holds nothing of the backend's own connection. The same one if there was nothing."""
-    raw = bytes(payload.raw())
-    if b"modelcontextprotocol" not in raw or not may_mention(raw, b'"_meta"'):
+    if not _META.in_any(payload):
         return payload
     kept = crossing_only(payload.fields())
     return payload if kept is None else Payload(fields=kept)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from msgspec import Raw
 
 from emceepee.eras.legacy.wrapping import wrapped_schema
-from emceepee.eras.peek import is_array, is_object, may_mention
+from emceepee.eras.peek import TopLevel, is_array, is_object, may_mention
 from emceepee.eras.revisions import older
 from emceepee.vocabulary.outcomes import Done
 from emceepee.vocabulary.raw_json import Fields, Payload, read_fields, read_items, read_text, to_raw
@@ -20,6 +20,7 @@ from emceepee.vocabulary.raw_json import Fields, Payload, read_fields, read_item
 Change: TypeAlias = Callable[[Fields], Fields | None]
 """Gives the changed fields, or None when there is nothing to change."""
 
+_STRUCTURED = TopLevel("structuredContent")
 _LISTED = {
     "tools/list": "tools",
     "prompts/list": "prompts",
@@ -71,12 +72,10 @@ def _object_schema(tool: Fields) -> Fields | None:
 def _object_result(done: Done) -> Raw:
     """Structured content is an object in these revisions; anything else travels under `result`."""
     payload = done.payload
-    if not may_mention(bytes(payload.raw()), b'"structuredContent"'):
-        return payload.raw()
-    fields = payload.fields()
-    value = fields.get("structuredContent")
+    value = payload.get("structuredContent") if _STRUCTURED.in_any(payload) else None
     if value is None or (is_object(value) and not done.wrapped):
         return payload.raw()
+    fields = payload.fields()
     changed = {**fields, "structuredContent": to_raw({"result": value})}
     return Payload(fields=_with_text_of(changed, value)).raw()
 
