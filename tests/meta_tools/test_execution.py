@@ -186,7 +186,6 @@ async def test_arguments_that_do_not_fit_are_sent_all_the_same() -> None:
     assert plain(await execute(house, args={"path": 7}))["content"][0]["text"] == "ok"
 
 
-@pytest.mark.shows("A-EXE-20")
 async def test_calls_to_one_server_do_not_wait_for_each_other() -> None:
     gates = {"1": asyncio.Event(), "2": asyncio.Event()}
 

@@ -10,7 +10,7 @@ from emceepee.vocabulary.raw_json import read_value
 ENTRIES = {entry["name"]: entry for entry in read_value(LIST_PAYLOAD)["tools"]}
 
 
-@pytest.mark.shows("A-TOOL-24", "X-GAP-14")
+@pytest.mark.shows("X-GAP-14")
 def test_these_are_the_tools() -> None:
     assert list(ENTRIES) == [
         "add_server",

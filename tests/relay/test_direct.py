@@ -157,7 +157,6 @@ async def test_completion_finds_its_prompt_and_its_template() -> None:
         await direct.carry(call("completion/complete", ref="x"), None)
 
 
-@pytest.mark.shows("A-CON-08")
 async def test_a_slow_server_is_not_waited_for_and_named() -> None:
     house = two()
     house.registry.add(definition("slow"))

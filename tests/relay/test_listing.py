@@ -107,7 +107,6 @@ async def test_several_who_ask_at_once_cause_one_question() -> None:
     assert len(server.asked) == 1
 
 
-@pytest.mark.shows("A-CON-05")
 async def test_a_hanging_server_delays_nobody_beyond_the_budget() -> None:
     slow, quick = FakeServer(hangs=True), FakeServer(lists={"tools": [tool("x")]})
     house = make_house(slow=slow, quick=quick)

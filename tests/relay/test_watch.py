@@ -63,7 +63,6 @@ async def test_a_notice_reaches_the_listeners_that_wished_it() -> None:
     assert prompts == [ListChanged("prompts")]
 
 
-@pytest.mark.shows("A-CON-13")
 async def test_a_notice_never_crosses_to_another_scope() -> None:
     house = make_house(a=FakeServer())
     _, mine = await listen(house, TOOLS, "one")
