@@ -80,7 +80,11 @@ class ModernDesk:
         outcome = await surface.carry(read.call, _Teller(read.token, read.call.log_level, tell))
         if isinstance(outcome, Done):
             return 200, write_result(request.id, modern.write_done(request.method, outcome, info))
-        return modern_error(request.id, outcome, request.method, read.call.caller.capabilities)
+        declared = read.call.caller.capabilities
+        instead = modern.done_instead(request.method, outcome, declared)
+        if instead is not None:
+            return 200, write_result(request.id, modern.write_done(request.method, instead, info))
+        return modern_error(request.id, outcome, request.method, declared)
 
     async def check_parameters(
         self, surface: Surface, request: Request, principal: str, headers: Headers

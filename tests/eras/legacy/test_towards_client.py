@@ -13,7 +13,6 @@ from emceepee.eras.legacy.towards_client import (
     read_hello,
     read_level,
     read_subscribed,
-    result_instead,
     write_done,
     write_error,
     write_notice,
@@ -184,16 +183,6 @@ def test_our_own_faults_are_told_with_their_codes() -> None:
     assert told(ClientFault(-32602, "no", {"uri": "u"}), "tools/call") == (-32602, {"uri": "u"})
     assert told(BackendTimeout("files", "silent")) == (-32603, {"reason": "backend_timeout", "server": "files"})
     assert told(RuntimeError("x")) == (-32603, None)
-
-
-def test_a_tool_that_needs_a_missing_capability_fails_as_a_tool_and_names_it() -> None:
-    failed = Failed(-32021, "elicitation needed", raw({"requiredCapabilities": {"elicitation": {}}}))
-    written = read_value(result_instead("tools/call", failed) or b"")
-    assert written["isError"] is True
-    assert "elicitation" in written["content"][0]["text"]
-    assert result_instead("prompts/get", failed) is None
-    assert result_instead("tools/call", Failed(-32602, "no")) is None
-    assert result_instead("tools/call", Failed(-32021, "no", raw({"requiredCapabilities": 5}))) is not None
 
 
 # -- notices

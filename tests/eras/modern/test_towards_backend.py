@@ -14,7 +14,6 @@ from emceepee.eras.modern.towards_backend import (
     filter_tools,
     headers,
     read_done,
-    tool_that_asks,
     write_call,
 )
 from emceepee.vocabulary.calls import Call, Caller
@@ -129,26 +128,6 @@ def test_a_result_of_any_other_type_is_not_taken_for_one(kind: Any) -> None:
         read_done("tools/call", raw(result), MODERN)
     assert caught.value.result_type == (kind if isinstance(kind, str) else "None")
     assert read_value(caught.value.fields["requestState"]) == "abc"
-
-
-def unfinished(**members: Any) -> Incomplete:
-    return Incomplete(members.pop("resultType", "input_required"), {key: raw(value) for key, value in members.items()})
-
-
-def test_a_tool_that_asks_has_failed_as_a_tool_and_says_what_it_wanted() -> None:
-    asks = {"a": {"method": "sampling/createMessage"}, "b": {"method": "elicitation/create"}}
-    told = tool_that_asks("tools/call", unfinished(inputRequests=asks))
-    assert told is not None
-    result = read_value(told.payload.raw())
-    assert result["isError"] is True
-    assert "(elicitation/create, sampling/createMessage)" in result["content"][0]["text"]
-    assert tool_that_asks("tools/call", unfinished(requestState="abc")) is not None
-
-
-def test_any_other_unfinished_result_is_not_told_as_a_tools_failure() -> None:
-    assert tool_that_asks("prompts/get", unfinished(inputRequests={})) is None
-    assert tool_that_asks("tools/call", unfinished(resultType="task")) is None
-    assert tool_that_asks("tools/call", unfinished(inputRequests=[1])) is None
 
 
 @pytest.mark.parametrize("result", [[], "x", 5, None, True])

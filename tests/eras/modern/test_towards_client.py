@@ -11,7 +11,7 @@ from mcp_types.methods import parse_server_result
 from msgspec import Raw
 
 from emceepee.eras.modern.cacheable import CACHEABLE
-from emceepee.eras.modern.towards_client import read_call, write_done, write_error, write_notice
+from emceepee.eras.modern.towards_client import done_instead, read_call, write_done, write_error, write_notice
 from emceepee.errors import BackendUnavailable, ClientFault, LimitReached
 from emceepee.vocabulary.notices import ListChanged, LogLine, OtherNotice, Progress, ResourceUpdated
 from emceepee.vocabulary.outcomes import CacheHints, Done, Failed
@@ -200,6 +200,14 @@ def test_a_capability_that_the_client_lacks_is_told_as_the_backend_told_it(decla
     failed = Failed(-32021, "needs sampling", raw({"requiredCapabilities": {"sampling": {}}}))
     status, written = write_error(failed, "tools/call", declared)
     assert (status, written.code) == expected
+
+
+def test_a_tool_that_misses_what_its_client_has_fails_as_a_tool() -> None:
+    failed = Failed(-32021, "needs sampling", raw({"requiredCapabilities": {"sampling": {}}}))
+    assert done_instead("tools/call", failed, {}) is None
+    instead = done_instead("tools/call", failed, {"sampling": raw({})})
+    assert instead is not None
+    assert read_value(instead.payload.raw())["isError"] is True
 
 
 def test_a_retired_code_is_never_said() -> None:

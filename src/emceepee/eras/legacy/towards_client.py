@@ -23,9 +23,9 @@ from emceepee.eras.faults import (
 )
 from emceepee.eras.legacy.reshape import reshaped
 from emceepee.eras.meta import split_meta
+from emceepee.eras.needs_asking import result_instead as result_instead
 from emceepee.eras.notices import LOG, UPDATED, list_changed_method, write_params, write_progress
 from emceepee.eras.peek import is_object
-from emceepee.eras.refusal import MISSING_CAPABILITY
 from emceepee.eras.requests import ReadCall, carried_params
 from emceepee.eras.revisions import LATEST_LEGACY, negotiate, older
 from emceepee.errors import ClientFault
@@ -129,26 +129,6 @@ def write_error(error: BaseException | Failed, method: str, revision: str) -> Er
     if error.code == URL_ELICITATION_REQUIRED and older(revision, LATEST_LEGACY):
         return hidden(error, "url_elicitation_required")
     return ErrorObject(error.code, error.message, error.data)
-
-
-def result_instead(method: str, failed: Failed) -> bytes | None:
-    """The result which a model should see in place of this error, or None when the error is told as one.
-
-    A tool that needs what this client cannot be asked for has failed as a tool: its text reaches the model."""
-    if method != "tools/call" or failed.code != MISSING_CAPABILITY:
-        return None
-    wanted = _names_of_capabilities(failed.data)
-    text = f"This tool needs something of the client that cannot be asked for here{wanted}: {failed.message}"
-    return write({"content": [{"type": "text", "text": text}], "isError": True})
-
-
-def _names_of_capabilities(data: Raw | None) -> str:
-    try:
-        fields = {} if data is None else read_fields(data)
-        required = fields.get("requiredCapabilities")
-        return "" if required is None else f" ({', '.join(read_fields(required))})"
-    except NotThatShape:
-        return ""
 
 
 def write_notice(notice: Notice, token: RequestId | None, revision: str) -> bytes | None:

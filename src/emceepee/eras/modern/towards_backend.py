@@ -26,6 +26,7 @@ from emceepee.eras.modern.headers import compile_header_map as compile_header_ma
 from emceepee.eras.modern.listen import listen_id_of as listen_id_of
 from emceepee.eras.modern.listen import read_acknowledged as read_acknowledged
 from emceepee.eras.modern.listen import write_listen as write_listen
+from emceepee.eras.needs_asking import tool_that_asks as tool_that_asks
 from emceepee.eras.notices import read_notice as read_notice
 from emceepee.eras.notices import read_progress as read_progress
 from emceepee.eras.peek import is_array, is_object, may_mention
@@ -33,7 +34,6 @@ from emceepee.eras.schemas import positions
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.outcomes import Done
 from emceepee.vocabulary.raw_json import (
-    EMPTY_OBJECT,
     Fields,
     NotThatShape,
     Payload,
@@ -73,21 +73,6 @@ def headers(method: str, params: Fields, revision: str, header_map: HeaderMap | 
     if header_map is not None and header_map.params and method == "tools/call":
         written.extend(header_map.headers(params.get("arguments")))
     return written
-
-
-def tool_that_asks(method: str, unfinished: Incomplete) -> Done | None:
-    """What a model is told of a tool that wants input, as long as nothing can be asked of a client; None for any other
-    unfinished result. It is the tool that failed, not the protocol."""
-    if method != "tools/call" or unfinished.result_type != "input_required":
-        return None
-    try:
-        asked = [read_fields(one) for one in read_fields(unfinished.fields.get("inputRequests", EMPTY_OBJECT)).values()]
-    except NotThatShape:
-        return None
-    kinds = sorted({kind for one in asked if (kind := read_text(one.get("method"))) is not None})
-    wanted = f" ({', '.join(kinds)})" if kinds else ""
-    text = f"This tool needs something of the client that cannot be asked for here{wanted}"
-    return Done(Payload.of({"content": [{"type": "text", "text": text}], "isError": True}))
 
 
 def read_done(method: str, result: Raw, revision: str) -> Done:

@@ -27,6 +27,7 @@ from emceepee.eras.modern.listen import read_listen as read_listen
 from emceepee.eras.modern.listen import write_acknowledged as write_acknowledged
 from emceepee.eras.modern.listen import write_listen_end as write_listen_end
 from emceepee.eras.modern.listen import write_listen_notice as write_listen_notice
+from emceepee.eras.needs_asking import result_instead
 from emceepee.eras.notices import LOG, write_params, write_progress
 from emceepee.eras.peek import TopLevel, is_array, is_object, may_mention
 from emceepee.eras.requests import ReadCall, carried_params
@@ -103,6 +104,12 @@ def _less_execution(tool: Raw) -> Raw:
     if "execution" not in fields:
         return tool
     return to_raw({key: raw for key, raw in fields.items() if key != "execution"})
+
+
+def done_instead(method: str, failed: Failed, declared: Fields) -> Done | None:
+    """What a model is told of a tool that misses what its client has and cannot be asked for here; else None."""
+    raw = None if truly_lacks(failed, declared) else result_instead(method, failed)
+    return None if raw is None else Done(Payload(raw=raw))
 
 
 def write_error(error: BaseException | Failed, method: str, declared: Fields | None = None) -> tuple[int, ErrorObject]:

@@ -1,0 +1,50 @@
+"""What a model is told of a tool that needs to ask its client something, as long as no ask is carried.
+
+Not here: asks themselves. The one rule: it is the tool that failed and not the protocol, so the text reaches the model;
+of any other method the client is told an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Raw
+
+from emceepee.eras.faults import Incomplete
+from emceepee.eras.refusal import MISSING_CAPABILITY
+from emceepee.vocabulary.outcomes import Done, Failed
+from emceepee.vocabulary.raw_json import EMPTY_OBJECT, Fields, NotThatShape, Payload, read_fields, read_text, write
+
+
+def result_instead(method: str, failed: Failed) -> bytes | None:
+    """The result which a model should see in place of this error, or None when the error is told as one."""
+    if method != "tools/call" or failed.code != MISSING_CAPABILITY:
+        return None
+    required = _members({} if failed.data is None else _members(failed.data).get("requiredCapabilities"))
+    return write(_failed_tool(required, f": {failed.message}"))
+
+
+def tool_that_asks(method: str, unfinished: Incomplete) -> Done | None:
+    """The same for a result that wants input, or None for any other unfinished result."""
+    if method != "tools/call" or unfinished.result_type != "input_required":
+        return None
+    asks = _members(unfinished.fields.get("inputRequests", EMPTY_OBJECT)).values()
+    methods = {read_text(_members(ask).get("method")) for ask in asks}
+    return Done(Payload.of(_failed_tool(sorted(kind for kind in methods if kind is not None))))
+
+
+def _failed_tool(wanted: Iterable[str], why: str = "") -> dict[str, Any]:
+    named = ", ".join(wanted)
+    text = f"This tool needs something of the client that cannot be asked for here{f' ({named})' if named else ''}{why}"
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def _members(value: Raw | bytes | Fields | None) -> Fields:
+    """Of an object; none of anything else."""
+    if isinstance(value, dict):
+        return value
+    try:
+        return {} if value is None else read_fields(value)
+    except NotThatShape:
+        return {}
