@@ -24,6 +24,7 @@ from emceepee.front.http import HttpFront
 from emceepee.front.pipes import claim_standard_streams, open_input, open_output
 from emceepee.front.server import HttpServer, bind
 from emceepee.front.shop import Shop
+from emceepee.front.signals import on_signals
 from emceepee.front.stdio import StdioFront
 from emceepee.meta_tools.surface import MetaSurface
 from emceepee.relay.direct import Direct
@@ -158,23 +159,27 @@ async def serve_http(
     listening = bind(settings.host, settings.port)
     gateway = Gateway(settings, definitions)
     gateway.registry.listening_on(f"{listening.host}:{listening.port}")
-    try:
-        await HttpServer(gateway.front, listening, settings.for_front()).serve(lambda: ready(listening.url))
-    finally:
-        await gateway.close()
+    server = HttpServer(gateway.front, listening, settings.for_front())
+    with on_signals(server.stop):
+        try:
+            await server.serve(lambda: ready(listening.url))
+        finally:
+            await gateway.close()
 
 
 async def serve_stdio(settings: Settings, definitions: Sequence[ServerDefinition], path: str) -> None:
-    """One client on our standard streams, until it closes its end. The path names the surface."""
+    """One client on our standard streams, until it closes its end or a signal says stop. The path names the surface."""
     claimed = claim_standard_streams()
     gateway = Gateway(settings, definitions)
     surface = gateway.surface(path)
     assert surface is not None, "the command line has checked the path"
     entrance = await open_input(claimed.read_fd)
     out = await open_output(claimed.write_fd)
-    try:
-        await StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write).run()
-    finally:
-        entrance.close()
-        await bounded(out.close(), STDOUT_SECONDS)
-        await gateway.close()
+    front = StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write)
+    with on_signals(front.stop):
+        try:
+            await front.run()
+        finally:
+            entrance.close()
+            await bounded(out.close(), STDOUT_SECONDS)
+            await gateway.close()
