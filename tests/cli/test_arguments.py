@@ -45,6 +45,7 @@ def test_what_follows_two_dashes_is_never_looked_into() -> None:
         "tools --",
         "serve -- npx",
         "-- npx",
+        "--surface direct serve",
     ],
 )
 def test_what_nobody_can_mean_ends_with_2_and_a_word_on_standard_error(words, capsys) -> None:

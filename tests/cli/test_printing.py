@@ -33,6 +33,7 @@ def test_the_snippets_for_clients_are_json_that_can_be_pasted() -> None:
     assert snippets[0]["mcpServers"]["emceepee"] == {"type": "http", "url": "http://127.0.0.1:8080/mcp"}
     assert snippets[1]["servers"]["emceepee"]["url"] == "http://127.0.0.1:8080/mcp"
     assert "http://127.0.0.1:8080/direct/mcp" in text
+    assert "bin/emceepee tools http://x/mcp" in how_to_connect("http://x/mcp", "bin/emceepee")
 
 
 def test_one_is_not_many() -> None:

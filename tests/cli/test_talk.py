@@ -8,9 +8,11 @@ import msgspec
 import pytest
 
 from emceepee.backends.connection import Connection
+from emceepee.backends.definition import HttpEndpoint, ServerDefinition
 from emceepee.cli.main import main
-from emceepee.cli.talk import MAX_PAGES, every_tool, read_arguments
-from emceepee.errors import OperatorFault
+from emceepee.cli.talk import MAX_PAGES, every_tool, fault_text, read_arguments
+from emceepee.cli.target import NAME
+from emceepee.errors import BackendUnavailable, OperatorFault
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.outcomes import Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import Payload
@@ -68,7 +70,18 @@ def test_too_few_or_too_many_words_are_wrong_usage(words, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2
-    assert "words were given" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err.startswith(f"usage: emceepee {words[0]} ")
+    assert "here, and got" in err
+
+
+def test_a_server_without_a_name_is_told_by_what_was_typed() -> None:
+    typed = ServerDefinition(NAME, HttpEndpoint("http://127.0.0.1:8080"))
+    fault = BackendUnavailable(NAME, "answered HTTP 404")
+    cure = "did you mean http://127.0.0.1:8080/mcp?"
+    assert fault_text(fault, typed) == f"http://127.0.0.1:8080: answered HTTP 404; {cure}"
+    configured = ServerDefinition("files", HttpEndpoint("http://127.0.0.1:8080/mcp"))
+    assert fault_text(BackendUnavailable("files", "refused"), configured) == "Server 'files': refused"
 
 
 def test_arguments_are_json_where_they_read_as_json_and_text_otherwise() -> None:

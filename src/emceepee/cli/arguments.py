@@ -23,6 +23,8 @@ _EXAMPLES = """examples:
   emceepee call echo --arg text=hello -- python server.py
 """
 
+_META = "meta"
+
 _TARGET = "a URL, or the name of a configured server; or none, and after '--' the command that starts a server"
 
 
@@ -34,7 +36,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = _parser()
     options = parser.parse_args(words[: words.index("--")] if "--" in words else words)
     options.launch = launch
-    options.usage_error = parser.error
+    if options.command is not None and options.surface != _META:
+        parser.error("--surface is for standard streams; over HTTP each surface has a path of its own")
     if launch is not None and options.command not in ("tools", "call"):
         parser.error("'--' and a server's command belong to 'tools' and 'call'; servers are added in a configuration")
     if launch == []:
@@ -53,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"emceepee {__version__}")
     parser.add_argument(
         "--surface",
-        default="meta",
+        default=_META,
         metavar="meta|direct|server:NAME",
         help="what stdio serves: the meta-tools (default), all servers merged, or one server as it is",
     )
@@ -108,6 +111,7 @@ def _gateway_options(parser: argparse.ArgumentParser, default: object = None) ->
 
 
 def _add_talking(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(usage_error=parser.error)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.add_argument("--config", action="append", default=argparse.SUPPRESS, metavar="FILE")
     parser.add_argument("--header", "-H", action="append", default=[], metavar="NAME: VALUE", help="for a URL")

@@ -10,6 +10,7 @@ import argparse
 import dataclasses
 import logging
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -113,10 +114,16 @@ async def _serve(settings: Settings, definitions: tuple[ServerDefinition, ...]) 
             cure = "only clients that call us by a name of this machine are served; add --allow-host NAME for others"
             _log.warning("host_names_unknown", extra={"data": {"host": settings.host, "cure": cure}})
         if settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty()):
-            print(how_to_connect(f"{url}/mcp"), file=sys.stderr, flush=True)
+            print(how_to_connect(f"{url}/mcp", _called()), file=sys.stderr, flush=True)
 
     await serve_http(settings, definitions, ready)
     return 0
+
+
+def _called() -> str:
+    """How whoever reads this can call us again: in a checkout, not by the plain name."""
+    path = sys.argv[0]
+    return "emceepee" if Path(path).name != "emceepee" or shutil.which("emceepee") else path
 
 
 async def _stdio(settings: Settings, definitions: tuple[ServerDefinition, ...], path: str) -> int:

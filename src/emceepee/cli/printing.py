@@ -53,8 +53,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def how_to_connect(url: str) -> str:
-    """What to paste where, so that a client finds the gateway that has just started."""
+def how_to_connect(url: str, program: str = "emceepee") -> str:
+    """What to paste where, so that a client finds the gateway that has just started. `program` is how we were
+    called."""
     entry = f'{{"mcpServers": {{"emceepee": {{"type": "http", "url": "{url}"}}}}}}'
     code = f'{{"servers": {{"emceepee": {{"type": "http", "url": "{url}"}}}}}}'
     root = url.removesuffix("/mcp")
@@ -67,7 +68,7 @@ def how_to_connect(url: str) -> str:
             f"  Claude Code        claude mcp add --transport http emceepee {url}",
             f"  Cursor             .cursor/mcp.json   {entry}",
             f"  VS Code            .vscode/mcp.json   {code}",
-            f"  a terminal         emceepee tools {url}",
+            f"  a terminal         {program} tools {url}",
             "",
         )
     )

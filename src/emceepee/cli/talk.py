@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Raw
@@ -20,8 +21,8 @@ from emceepee.backends.connection import Connection
 from emceepee.backends.definition import ServerDefinition
 from emceepee.cli.printing import one_line, plain, print_json, table
 from emceepee.cli.running import run
-from emceepee.cli.target import find_target
-from emceepee.errors import EmceepeeError, OperatorFault
+from emceepee.cli.target import NAME, find_target
+from emceepee.errors import BackendFault, EmceepeeError, OperatorFault
 from emceepee.observability import log_lines
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LOCAL
@@ -37,14 +38,26 @@ _CALLER = Caller(client_info=to_raw({"name": "emceepee-cli", "version": __versio
 def talk(options: argparse.Namespace) -> int:
     word, tool = _words(options)
     log_lines.start(options.log_level or "error", "auto")
+    definition: ServerDefinition | None = None
     try:
         arguments = read_arguments(options.arg) if tool is not None else {}
         definition = find_target(word, options.launch, options.header, options.env, options.config or [], options.wait)
         return run(_talk(definition, tool, arguments, options))
     except EmceepeeError as error:
+        message = fault_text(error, definition)
         if options.json:
-            print_json({"error": {"message": str(error), "reason": getattr(error, "reason", "failed")}})
-        raise
+            print_json({"error": {"message": message, "reason": getattr(error, "reason", "failed")}})
+        raise OperatorFault(message) from error
+
+
+def fault_text(error: EmceepeeError, definition: ServerDefinition | None) -> str:
+    """The error with what was typed in the place of a name that nobody gave."""
+    if not isinstance(error, BackendFault) or definition is None or definition.name != NAME:
+        return str(error)
+    said = f"{definition.address}: {error.detail}".replace(f"Server '{NAME}': ", "")
+    if "HTTP 404" in said and urlsplit(definition.address).path in ("", "/"):
+        said += f"; did you mean {definition.address.rstrip('/')}/mcp?"
+    return said
 
 
 def _words(options: argparse.Namespace) -> tuple[str | None, str | None]:
@@ -55,7 +68,7 @@ def _words(options: argparse.Namespace) -> tuple[str | None, str | None]:
         needed = {"tools": "TARGET", "call": "TARGET TOOL"}[options.command]
         if options.launch is not None:
             needed = needed.replace("TARGET", "").strip() or "nothing"
-        options.usage_error(f"'{options.command}' takes {needed} here, and {len(words)} words were given")
+        options.usage_error(f"it takes {needed} here, and got {' '.join(words) or 'nothing'}")
     tool = words.pop() if options.command == "call" else None
     return (words[0] if words else None), tool
 
@@ -189,7 +202,7 @@ def _tell(notice: Notice) -> None:
             said = read_text(params.get("message")) or ""
             total = params.get("total", EMPTY_OBJECT)
             of = f" of {bytes(total).decode()}" if total is not EMPTY_OBJECT else ""
-            print(f"… {progress:g}{of} {one_line(said)}".rstrip(), file=sys.stderr)
+            print(f"… {progress:g}{of}{': ' if said else ''}{one_line(said)}", file=sys.stderr)
         case LogLine(level=level, params=params):
             said = bytes(params.get("data", Raw(b"null"))).decode("utf-8", "replace")
             print(f"{level}: {one_line(read_text(params.get('data')) or said)}", file=sys.stderr)

@@ -14,6 +14,7 @@ from emceepee.backends.transport import Header
 from emceepee.errors import OperatorFault
 
 NAME = "server"
+"""What a server is called that has only a URL or a command."""
 
 
 def find_target(

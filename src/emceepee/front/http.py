@@ -135,7 +135,7 @@ class HttpFront:
 
     async def _elsewhere(self, exchange: Exchange, path: str) -> None:
         if path != "/health":
-            told = {"error": "not_found", "message": f"Nothing is served at this path ({path[:100]})", "paths": PATHS}
+            told = {"error": "not_found", "message": f"Nothing is served at this path ({path[:100] or '/'})", "paths": PATHS}
             await answers.plain(exchange, 404, told)
         elif self._shop.draining:
             await answers.plain(exchange, 503, {"status": "draining"})
