@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 import pytest
@@ -250,3 +251,34 @@ async def test_a_disabled_server_is_never_dialled(house: House) -> None:
     with pytest.raises(BackendUnavailable, match="disabled"):
         await house.pool.connection("files", "s1")
     assert house.dialer.dials == 0
+
+
+@pytest.mark.shows("A-CON-01")
+async def test_a_connection_is_connecting_before_anything_is_dialled(house: House) -> None:
+    states: list[str] = []
+    dial = house.dialer.dial
+
+    async def watched(definition: ServerDefinition, on_lost: OnLost) -> tuple[Link, bool]:
+        states.append(house.pool.status("files", "s1").state)
+        return await dial(definition, on_lost)
+
+    house.dialer.dial = watched  # type: ignore[method-assign]
+    assert house.pool.status("files", "s1").state == "not_connected"
+    await house.pool.connection("files", "s1")
+    assert states == ["connecting"]
+    assert house.pool.status("files", "s1").state == "connected"
+
+
+@pytest.mark.shows("A-LOG-04", "A-LOG-05", "X-CON-38")
+async def test_coming_and_going_are_logged_under_the_seeds_names(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "emceepee.backends"):
+        await house.pool.connection("files", "s1")
+        house.dialer.links[0].lose()
+        await settle()
+    told = [(record.levelname, record.message, getattr(record, "data", None)) for record in caplog.records]
+    assert told == [
+        ("INFO", "server_connected", {"server": "files", "url": "memory:files"}),
+        ("INFO", "server_disconnected", {"server": "files", "reason": "it exited with code 1"}),
+    ]
