@@ -7,6 +7,7 @@ calls is what these calls cost.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 from bench.figures import Measured, Sample
 from bench.hops import STDIO_BACKEND, SURFACES, Hop, Missing, Street
 from bench.load import as_arguments
-from bench.processes import ROOT, CannotMeasure
+from bench.processes import ROOT, CannotMeasure, Program, confine
 from bench.wire import Errand
 
 
@@ -55,6 +56,10 @@ class _Generator:
         said["complaints"] = tuple(said["complaints"])
         self.samples.append(Sample(cpu=cpu, **said))
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def stop(self) -> None:
         self._process.kill()
         self._process.communicate()
@@ -70,10 +75,12 @@ class _Generator:
         return said
 
 
-def measure(ways: Iterable[tuple[Hop, Errand]], pace: Pace) -> list[Measured]:
-    """Each hop with its errand, in turns."""
+def measure(ways: Iterable[tuple[Hop, Errand]], pace: Pace, ends: Program | None = None) -> list[Measured]:
+    """Each hop with its errand, in turns. With the backend as `ends`, hops have a core of their own."""
     generators = [_Generator(hop, errand) for hop, errand in ways]
     try:
+        if ends is not None:
+            _set_apart(ends, generators)
         for number in range(pace.rounds):
             # Who is first in a round is last in the next: no hop always follows the same one.
             for generator in generators if number % 2 == 0 else reversed(generators):
@@ -81,7 +88,24 @@ def measure(ways: Iterable[tuple[Hop, Errand]], pace: Pace) -> list[Measured]:
     finally:
         for generator in generators:
             generator.stop()
+        if ends is not None:
+            confine(ends.pid, os.sched_getaffinity(0))
     return [Measured(g.hop.name, g.errand, tuple(g.samples)) for g in generators]
+
+
+def _set_apart(ends: Program, generators: Iterable[_Generator]) -> None:
+    """Load and backend on one core, what is between them on the others.
+
+    One call after another keeps one process busy at a time. Left to itself the system puts them on one core in one
+    second and on two in the next, and whether a crossing wakes another core is most of what is measured then. A hop
+    apart is woken each time, as it is on a machine of its own.
+    """
+    first, *others = sorted(os.sched_getaffinity(0))
+    for generator in generators:
+        if generator.hop.program is not ends:
+            confine(generator.hop.program.pid, others or [first])
+        confine(generator.pid, [first])
+    confine(ends.pid, [first])
 
 
 class Comparison:
@@ -90,7 +114,7 @@ class Comparison:
     def __init__(self, street: Street, errand: Errand) -> None:
         self._street = street
         self._errand = errand
-        self._ways: list[tuple[Hop, Errand]] = []
+        self.ways: list[tuple[Hop, Errand]] = []
         self.missing: list[Missing] = []
 
     @property
@@ -122,16 +146,16 @@ class Comparison:
 
     def also(self, other: Comparison) -> Comparison:
         """Takes turns with these too: for work that differs in one thing."""
-        self._ways.extend(other._ways)
+        self.ways.extend(other.ways)
         self.missing.extend(other.missing)
         return self
 
-    def measure(self, pace: Pace) -> list[Measured]:
-        return measure(self._ways, pace)
+    def measure(self, pace: Pace, apart: bool = False) -> list[Measured]:
+        return measure(self.ways, pace, self._street.backend if apart else None)
 
     def _add(self, hop: Hop | Missing, errand: Errand | None = None) -> Comparison:
         if isinstance(hop, Missing):
             self.missing.append(hop)
         else:
-            self._ways.append((hop, errand or self._errand))
+            self.ways.append((hop, errand or self._errand))
         return self

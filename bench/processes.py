@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -87,6 +87,15 @@ def family(pid: int) -> list[int]:
     for one in found:
         found.extend(children.get(one, ()))
     return found
+
+
+def confine(pid: int, cores: Iterable[int]) -> None:
+    """Lets the process, all below it and all their threads run on these cores only."""
+    allowed = frozenset(cores)
+    for member in family(pid):
+        with contextlib.suppress(OSError):
+            for thread in os.listdir(f"/proc/{member}/task"):
+                os.sched_setaffinity(int(thread), allowed)
 
 
 def _cpu_of(pid: int) -> float:
