@@ -56,10 +56,10 @@ fmt: .venv/dev  ## format, and mend what the linter can mend
 acceptance: .venv/dev  ## ids no test shows; some families only: make acceptance FAMILY="C-DISP EB-A"
 	@$(PY) -m tools.acceptance $(FAMILY) $(ARGS)
 
-conformance: .venv/interop  ## the official suite, direct and through the gateway
+conformance: .venv/product  ## the official suite, direct and through the gateway
 	$(PY) -m tests.conformance $(ARGS)
 
-interop: .venv/interop  ## other people's clients and servers
+interop: .venv/dev  ## other people's clients and servers
 	$(PY) -m pytest tests/interop $(ARGS)
 
 bench: .venv/interop  ## calls/s, latency, CPU and memory, side by side
