@@ -92,6 +92,11 @@ class Load:
             "p99": at_share(0.99, took),
         }
 
+    def close(self) -> None:
+        for client in self._clients:
+            if client.connection is not None:
+                client.connection.close()
+
     def _call_until(self, deadline: float) -> None:
         """Keeps every client calling until then, and waits for the last answers."""
         poll = select.epoll()

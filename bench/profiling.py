@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from bench.comparisons import Comparison, Pace, measure
 from bench.hops import SURFACES, Street
@@ -28,6 +29,8 @@ from bench.wire import Errand
 
 _HOME = ROOT / ".cache" / "py-spy"
 _RATE = 500
+_FILES = 40
+_MICRO = 1_000_000
 _FRAME = re.compile(r"(?P<name>.+) \((?P<file>.+):(?P<line>\d+)\)")
 
 
@@ -59,8 +62,45 @@ def _count(found: argparse.Namespace, street: Street, home: Path) -> None:
     [one] = comparison.measure(Pace(1, found.seconds))
     street.close()
     calls = one.samples[0].calls
-    print(f"{calls:,} calls; what is listed as run {calls:,} times ran once a call\n", flush=True)
-    pstats.Stats(str(file)).sort_stats("tottime").print_stats(found.lines)
+    stats = pstats.Stats(str(file))
+    print(f"{calls:,} calls; what is listed as run {calls:,} times ran once a call\n")
+    _print_rooms(stats, calls)
+    _print_functions(stats, calls, found.lines)
+
+
+def _print_rooms(stats: pstats.Stats, calls: int) -> None:
+    """Time and function calls by file; a builtin counts for the file that called it."""
+    took: collections.defaultdict[str, float] = collections.defaultdict(float)
+    ran: collections.Counter[str] = collections.Counter()
+    for (file, _, _), (_, number, own, _, callers) in _functions(stats).items():
+        if file != "~":
+            took[file] += own * _MICRO
+            ran[file] += number
+            continue
+        for (caller, _, _), (_, times, its, _) in callers.items():
+            took[caller] += its * _MICRO
+            ran[caller] += times
+    print("µs and function calls for each call, by file (start and stop of the gateway included):")
+    for file, micro in sorted(took.items(), key=lambda item: item[1], reverse=True)[:_FILES]:
+        print(f"  {micro / calls:6.1f}  {ran[file] / calls:6.1f}  {_short(file)}")
+    print(f"  {sum(took.values()) / calls:6.1f}  {sum(ran.values()) / calls:6.1f}  all of it\n")
+
+
+def _print_functions(stats: pstats.Stats, calls: int, lines: int) -> None:
+    dearest = sorted(_functions(stats).items(), key=lambda item: item[1][2], reverse=True)[:lines]
+    print("µs for each call in the function itself, and with what it calls; how often it ran for each:")
+    for (file, line, name), (_, number, own, whole, _) in dearest:
+        micro = (own * _MICRO / calls, whole * _MICRO / calls, number / calls)
+        print(f"  {micro[0]:6.1f}  {micro[1]:7.1f}  {micro[2]:6.1f}  {name} ({_short(file)}:{line})")
+
+
+def _functions(stats: pstats.Stats) -> dict[tuple[str, int, str], tuple[int, int, float, float, dict[Any, Any]]]:
+    found: dict[tuple[str, int, str], tuple[int, int, float, float, dict[Any, Any]]] = vars(stats)["stats"]
+    return found
+
+
+def _short(file: str) -> str:
+    return re.sub(r".*/(?:site-packages|src|lib/python3\.\d+)/", "", file)
 
 
 def _sample(found: argparse.Namespace, street: Street, home: Path) -> None:

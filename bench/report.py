@@ -49,7 +49,12 @@ def write_outcome(outcome: Outcome) -> str:
         rows = [(what, f"{sorted(took)[len(took) // 2] * 1000:.2f}", str(len(took))) for what, took in both]
         parts.append(table(("", "median ms", "rounds"), rows))
     parts += [f"\nleft out, {gap.what} is not here: {gap.cure}" for gap in outcome.missing]
-    parts += [f"\nWRONG {one.hop}: {text}" for one in outcome.measured for s in one.samples for text in s.complaints]
+    parts += [
+        f"\nWRONG {one.hop}{_work(one)}: {text}"
+        for one in outcome.measured
+        for s in one.samples
+        for text in s.complaints
+    ]
     return "\n".join([*parts, ""])
 
 
