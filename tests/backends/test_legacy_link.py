@@ -141,9 +141,12 @@ async def test_a_uri_is_subscribed_on_its_first_wish_and_left_on_its_last() -> N
     assert len(heard_by_two) == 2
     await house.link.want(two, Interest())
     assert [params["uri"] for params in house.backend.params("resources/unsubscribe")] == ["a://y"]
-    assert not await house.link.leave(one)
-    assert await house.link.leave(two), "the last one to leave closes it"
-    assert not house.link.alive
+    await house.link.leave(two)
+    assert len(house.backend.params("resources/unsubscribe")) == 1
+    await house.link.leave(one)
+    assert [params["uri"] for params in house.backend.params("resources/unsubscribe")] == ["a://y", "a://x"]
+    assert house.link.alive, "others may use the session without wishing anything of it"
+    await house.link.close()
 
 
 async def test_what_the_server_refuses_or_cannot_is_not_among_what_is_honoured() -> None:

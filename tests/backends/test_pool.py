@@ -29,6 +29,7 @@ class FakeLink:
         self.closed = 0
         self.wanted: list[Interest] = []
         self.levels: list[LogLevel] = []
+        self.pending = 0
         self.left: list[str] = []
 
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
@@ -41,9 +42,8 @@ class FakeLink:
     async def set_log_level(self, who: Connection, level: LogLevel) -> None:
         self.levels.append(level)
 
-    async def leave(self, who: Connection) -> bool:
+    async def leave(self, who: Connection) -> None:
         self.left.append(who.scope)
-        return False
 
     async def close(self) -> None:
         self.alive = False
@@ -244,6 +244,47 @@ async def test_connections_are_bounded() -> None:
     await house.pool.release("s1")
     await house.pool.connection("files", "s3")
     await house.pool.close()
+
+
+async def test_a_scope_that_ends_leaves_a_shared_link_to_the_others_and_closes_its_own(house: House) -> None:
+    house.definitions["shared"] = ServerDefinition("shared", InProcess("shared"), affinity="shared")
+    await house.pool.connection("files", "s1")
+    for scope in ("s1", "s2"):
+        await house.pool.connection("shared", scope)
+    own, shared = house.dialer.links
+    await house.pool.release("s1")
+    assert (own.closed, own.left) == (1, []), "what is closed need not be taken leave of"
+    assert (shared.closed, shared.left) == (0, ["s1"])
+    await house.pool.release("s2")
+    assert (shared.closed, shared.left) == (0, ["s1", "s2"]), "it waits for whoever comes next"
+    await house.pool.connection("shared", "s3")
+    assert house.dialer.dials == 2
+
+
+async def test_links_for_everyone_that_are_lost_again_and_again_use_up_no_room() -> None:
+    house = House(max_links=2)
+    house.dialer.for_everyone = True
+    for number in range(5):
+        await house.pool.connection("files", f"s{number}")
+        house.dialer.links[-1].lose()
+        await settle()
+        await house.pool.release(f"s{number}")
+    assert (len(house.pool), house.pool.handles, house.pool.pending) == (0, 0, 0)
+    await house.pool.close()
+
+
+async def test_a_second_link_for_everyone_does_not_take_the_place_of_the_first(house: House) -> None:
+    house.dialer.for_everyone, house.dialer.known = True, True
+    house.dialer.gate.clear()
+    both = [asyncio.create_task(house.pool.connection("files", scope)) for scope in ("s1", "s2")]
+    await settle()
+    house.dialer.gate.set()
+    handles = [await one for one in both]
+    used = (await house.pool.connection("files", "s3")).link
+    assert used is handles[0].link
+    await house.pool.release("s2")
+    assert used is not None
+    assert used.alive
 
 
 async def test_a_disabled_server_is_never_dialled(house: House) -> None:

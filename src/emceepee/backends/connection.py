@@ -31,6 +31,11 @@ class Link(Protocol):
     @property
     def alive(self) -> bool: ...
 
+    @property
+    def pending(self) -> int:
+        """Questions that the server has not answered yet."""
+        ...
+
     async def request(
         self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None
     ) -> Outcome: ...
@@ -39,8 +44,8 @@ class Link(Protocol):
 
     async def set_log_level(self, who: Connection, level: LogLevel) -> None: ...
 
-    async def leave(self, who: Connection) -> bool:
-        """This handle needs it no more. True when nobody is left and the link has closed itself."""
+    async def leave(self, who: Connection) -> None:
+        """This handle needs it no more: what only it wished is withdrawn. Whether the link goes on is the pool's."""
         ...
 
     async def close(self) -> None: ...

@@ -25,7 +25,7 @@ from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
-from emceepee.vocabulary.notices import Interest, LogLine, Notice, ResourceUpdated
+from emceepee.vocabulary.notices import NOTHING, Interest, LogLine, Notice, ResourceUpdated
 from emceepee.vocabulary.outcomes import Outcome
 from emceepee.vocabulary.raw_json import write
 
@@ -67,6 +67,10 @@ class LegacyLink:
     @property
     def alive(self) -> bool:
         return self._alive
+
+    @property
+    def pending(self) -> int:
+        return len(self._conversation)
 
     # -- the handshake
 
@@ -203,12 +207,14 @@ class LegacyLink:
         self._alive = False
         self._on_lost(self, fault)
 
-    async def leave(self, who: Connection) -> bool:
-        self._wants.pop(who, None)
-        if self._wants:
-            return False
-        await self.close()
-        return True
+    async def leave(self, who: Connection) -> None:
+        """Who shares the session may use it without wishing anything of it, so nothing here says that it is over."""
+        if who not in self._wants:
+            return
+        try:
+            await self.want(who, NOTHING)
+        finally:
+            del self._wants[who]
 
     async def close(self) -> None:
         self._alive = False

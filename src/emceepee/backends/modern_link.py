@@ -70,6 +70,10 @@ class ModernLink:
     def alive(self) -> bool:
         return self._alive
 
+    @property
+    def pending(self) -> int:
+        return len(self._conversation)
+
     # -- requests
 
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
@@ -227,10 +231,9 @@ class ModernLink:
         self._alive = False
         self._on_lost(self, fault)
 
-    async def leave(self, who: Connection) -> bool:
+    async def leave(self, who: Connection) -> None:
         self._wants.pop(who, None)
         self._listening.wish(self._union())
-        return False
 
     async def close(self) -> None:
         self._alive = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -89,12 +89,18 @@ class Pool:
         self._tasks = TaskScope("pool")
         self._slots: dict[ServerName, dict[Scope, _Slot]] = {}
         self._handles: dict[Scope, dict[ServerName, Connection]] = {}
-        self._count = 0
 
     def __len__(self) -> int:
         """Live links and attempts."""
-        slots = {id(slot): slot for scopes in self._slots.values() for slot in scopes.values()}
-        return sum(slot.link is not None or slot.attempt is not None for slot in slots.values())
+        return sum(slot.link is not None or slot.attempt is not None for slot in self._each_slot())
+
+    def _each_slot(self) -> Collection[_Slot]:
+        return {id(slot): slot for scopes in self._slots.values() for slot in scopes.values()}.values()
+
+    @property
+    def pending(self) -> int:
+        """Questions on their way, over all links."""
+        return sum(slot.link.pending for slot in self._each_slot() if slot.link is not None)
 
     @property
     def handles(self) -> int:
@@ -136,10 +142,9 @@ class Pool:
         key = EVERYONE if definition.affinity == "shared" else scope
         slot = slots.get(key)
         if slot is None:
-            if self._count >= self._settings.max_links:
+            if len(self._each_slot()) >= self._settings.max_links:
                 raise LimitReached("backend connections", self._settings.max_links)
             slot = slots[key] = _Slot(definition)
-            self._count += 1
         return slot
 
     async def _link(self, slot: _Slot, limit: float) -> Link:
@@ -190,9 +195,14 @@ class Pool:
         slot.connected_at = iso(self._clock.wall())
         slot.last_error = None
         name = slot.definition.name
-        if for_everyone:
+        if for_everyone and not self._has_shared(name):
             self._slots[name][EVERYONE] = slot
         _log.info("server_connected", extra={"data": {"server": name, "url": slot.definition.address}})
+
+    def _has_shared(self, server: ServerName) -> bool:
+        """Two scopes that were both the first may each bring a link for everyone; the others use one of them already."""
+        shared = self._slots[server].get(EVERYONE)
+        return shared is not None and shared.link is not None and shared.link.alive
 
     def _failed(self, slot: _Slot, fault: BackendFault) -> None:
         slot.step("fail")
@@ -233,11 +243,12 @@ class Pool:
         return await self.connection(server, scope)
 
     async def release(self, scope: Scope) -> None:
-        """The scope is over: its handles leave their links, and links that nobody else uses are closed."""
-        for handle in self._handles.pop(scope, {}).values():
-            await bounded(handle.detach(), self._settings.close_seconds)
+        """The scope is over: its own links are closed, and it leaves those it shared, which stay for the others."""
+        handles = self._handles.pop(scope, {})
         ending = [slots.pop(scope) for slots in self._slots.values() if scope in slots and scope != EVERYONE]
         await self._close_slots(ending)
+        shared = [handle for handle in handles.values() if handle.link is not None]
+        await asyncio.gather(*(bounded(handle.detach(), self._settings.close_seconds) for handle in shared))
 
     async def drop(self, server: ServerName) -> None:
         """The server is gone or changed: every scope's connection to it is closed, in parallel."""
@@ -254,7 +265,6 @@ class Pool:
 
     async def _close_slots(self, slots: list[_Slot]) -> None:
         ending = {id(slot): slot for slot in slots if not self._is_shared(slot)}
-        self._count -= len(ending)
         await asyncio.gather(*(self._close_slot(slot) for slot in ending.values()))
 
     def _is_shared(self, slot: _Slot) -> bool:
