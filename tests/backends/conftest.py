@@ -1,5 +1,5 @@
-"""On which loops the tests of this room run: those with real children on both, because each loop spawns and reaps in
-its own way (uvloop by sockets and libuv, asyncio by pipes and a thread); all others on asyncio's."""
+"""On which loops the tests of this room run: those with real children and real sockets on both, because each loop
+spawns, reaps, connects and closes in its own way (uvloop by libuv, asyncio by itself); all others on asyncio's."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 import uvloop
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
-WITH_CHILDREN = ("test_stdio.py",)
+ON_BOTH = ("test_stdio.py", "test_http_client.py", "test_http_opening.py", "test_streamable_http.py")
 
 
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> dict[str, LoopFactory]:
     factories: dict[str, LoopFactory] = {"asyncio": asyncio.new_event_loop}
-    if item.path.name in WITH_CHILDREN:
+    if item.path.name in ON_BOTH:
         factories["uvloop"] = uvloop.new_event_loop
     return factories

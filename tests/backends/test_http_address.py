@@ -29,14 +29,25 @@ def test_a_url_becomes_host_port_and_target(url: str, host_header: str, target: 
 
 @pytest.mark.parametrize(
     "url",
-    ["ftp://example.com/", "file:///etc/passwd", "http://", "http:///x", "mcp", "http://a:99999/", "http://a:0/", "http://[::1/"],
+    [
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "http://",
+        "http:///x",
+        "mcp",
+        "http://a:99999/",
+        "http://a:0/",
+        "http://[::1/",
+    ],
 )
 def test_what_is_no_http_url_is_refused(url: str) -> None:
     with pytest.raises(BadAddress):
         read_address(url)
 
 
-@pytest.mark.parametrize("url", ["http://a/x\r\nhost: b", "http://a/ b", "http://a\x00/", "http://a/\tb", "http://a/\x7f"])
+@pytest.mark.parametrize(
+    "url", ["http://a/x\r\nhost: b", "http://a/ b", "http://a\x00/", "http://a/\tb", "http://a/\x7f"]
+)
 def test_a_url_cannot_carry_a_line_break_or_a_blank_into_the_head(url: str) -> None:
     with pytest.raises(BadAddress):
         read_address(url)

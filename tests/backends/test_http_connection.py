@@ -124,8 +124,10 @@ def test_where_an_answer_is_cut_does_not_change_what_is_heard(cuts: list[int], f
     body = "grüße, 世界".encode()
     whole = {
         "length": b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\nx: y\r\n\r\n%b" % (len(body), body),
-        "chunked": CHUNKED + b"4;e=1\r\n%b\r\n%x\r\n%b\r\n0\r\ntrailer: t\r\n\r\n" % (body[:4], len(body) - 4, body[4:]),
-        "interim": b"HTTP/1.1 103 Early\r\nl: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body),
+        "chunked": CHUNKED
+        + b"4;e=1\r\n%b\r\n%x\r\n%b\r\n0\r\ntrailer: t\r\n\r\n" % (body[:4], len(body) - 4, body[4:]),
+        "interim": b"HTTP/1.1 103 Early\r\nl: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b"
+        % (len(body), body),
     }[form]
     scene = Scene()
     for cut in cuts:

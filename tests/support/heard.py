@@ -12,7 +12,7 @@ class Heard:
     def __init__(self, on_data: Callable[[bytes], None] | None = None) -> None:
         self.status = 0
         self.headers: Headers = {}
-        self.body = b""
+        self.body = bytearray()
         self.parts = 0
         self.ends = 0
         self.fault: HttpFault | None = None

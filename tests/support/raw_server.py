@@ -1,4 +1,4 @@
-"""A server of raw bytes on loopback, for tests about the wire: it does what its script says, also what no server should.
+"""A server of raw bytes on loopback, for tests about the wire: it does what its script says, also what none should.
 
     async def script(wire: Wire) -> None:
         await wire.request()
@@ -50,7 +50,7 @@ class Wire:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: RawServer) -> None:
         self._reader = reader
         self._writer = writer
-        self._server = server
+        self.server = server
         self.number = server.connections
 
     async def request(self) -> Asked:
@@ -64,7 +64,7 @@ class Wire:
             raise HungUp from None
         method, target, _ = start.split(" ")
         asked = Asked(method, target, headers, body, self.number)
-        self._server.note(asked)
+        self.server.note(asked)
         return asked
 
     async def say(self, *parts: bytes) -> None:
@@ -88,6 +88,10 @@ class Wire:
     async def chunk(self, data: bytes) -> None:
         await self.say(b"%x\r\n%b\r\n" % (len(data), data))
 
+    async def last_chunk(self, data: bytes) -> None:
+        """The data and the end of the stream in one write."""
+        await self.say(b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data))
+
     async def end_stream(self) -> None:
         await self.say(b"0\r\n\r\n")
 
@@ -96,6 +100,16 @@ class Wire:
         with contextlib.suppress(ConnectionError):
             while await self._reader.read(65536):
                 pass
+
+    async def hung_up_or(self, event: asyncio.Event) -> bool:
+        """Until the event is set (True) or the client has closed its side."""
+        waits = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(self.hung_up())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        return event.is_set()
 
     def close(self) -> None:
         self._writer.close()
@@ -170,9 +184,7 @@ async def raw_server(script: Script, tls: ssl.SSLContext | None = None) -> Async
         listening.close()
         for task in list(server.open):
             task.cancel()
-        async with asyncio.timeout(WAIT):
-            while server.open:
-                await asyncio.sleep(0)
+        await server.until_closed()
         assert not server.failures, server.failures
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import ssl
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -328,6 +329,11 @@ class _Lateness:
 def _reason(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted ({error.verify_message})"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({error.reason or 'the server does not speak it'})"
+    if isinstance(error, OSError) and error.errno and error.errno > 0:
+        # The text of some loops repeats the address; the number says the same without.
+        return os.strerror(error.errno)
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
