@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test check fmt acceptance conformance interop bench lock clean
+.PHONY: help venv run test soak-state check fmt acceptance conformance interop bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -42,6 +42,9 @@ run: .venv/product  ## serve over HTTP; more options: make run ARGS="--port 9000
 
 test: .venv/dev  ## the whole suite; a part of it: make test ARGS="tests/framing -k overlong"
 	$(PY) -m pytest $(ARGS)
+
+soak-state: .venv/dev  ## the state machines of state/, 200,000 steps each
+	SOAK_STEPS=200000 $(PY) -m pytest -q tests/state -k any_order $(ARGS)
 
 check: .venv/dev  ## format, lint, types, import table, file pairs, sizes, documents, ids
 	$(PY) -m ruff format --check $(SOURCES)

@@ -19,6 +19,8 @@ UNPAIRED: dict[str, str] = {
     "backends/transport.py": "a Protocol; its contract suite runs over each transport",
     "errors.py": "the tree of faults; shown where each is raised and where front/answers.py writes it",
     "relay/surface.py": "a Protocol; each surface that keeps it has its own tests",
+    "state/recording.py": "records and a Protocol; each table in state/ writes through it",
+    "state/settings.py": "records without behaviour",
     "vocabulary/abilities.py": "records without behaviour",
     "vocabulary/calls.py": "records without behaviour",
     "vocabulary/notices.py": "records without behaviour",

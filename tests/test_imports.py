@@ -25,6 +25,7 @@ MIDDLE = {
     "runtime": "deadlines, ids and tasks",
     "observability": "each call tells how it ended",
     "sessions": "whose call it is",
+    "state": "what outlives it",
     "backends": "where it goes",
 }
 
@@ -46,8 +47,14 @@ ARROWS: dict[str, dict[str, str]] = {
         "vocabulary": "what happened is told in these words",
         "runtime": "when it happened",
     },
+    "state": {
+        "vocabulary": "what is kept is written in these words",
+        "runtime": "times and ids are theirs to give",
+        "observability": "what had to go is told",
+    },
     "sessions": {
         "vocabulary": "names, scopes and notices",
+        "state": "a workspace is made of it",
         "runtime": "idle times and unguessable ids",
         "observability": "a session that begins or ends is told",
     },

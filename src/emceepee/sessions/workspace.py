@@ -1,0 +1,183 @@
+"""The named place a client works in: its events, tasks, asks, buffers, and the calls that outlive their requests.
+
+It decides little: it gives its tables the time and ids, wakes who waits for an event, and ends what is due. It holds no
+connection; those hang on its scope, in the pool.
+
+The one rule: each change is one step without an await, and whatever it recorded has woken the waiters before it ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw
+
+from emceepee.runtime.clock import Clock, Timer, iso
+from emceepee.runtime.ids import Ulids
+from emceepee.runtime.spawn import TaskScope
+from emceepee.state.buffers import Buffers, KeptLog, KeptNotification, LogSource
+from emceepee.state.events import EventLog, EventType, Lease, Wanted
+from emceepee.state.pending_requests import Ask, AskKind, PendingRequests, Settle
+from emceepee.state.recording import Moment
+from emceepee.state.settings import StateSettings
+from emceepee.state.tasks import Stop, Tasks, TaskView
+from emceepee.state.totals import EventTotals
+from emceepee.state.waiting import Waiters
+from emceepee.vocabulary.names import LogLevel, Scope, ServerName
+from emceepee.vocabulary.raw_json import to_raw
+
+REMOVED = "Server removed"
+DISCONNECTED = "Server disconnected"
+
+
+class Workspace:
+    def __init__(
+        self, scope: Scope, clock: Clock, ulids: Ulids, settings: StateSettings, totals: EventTotals | None = None
+    ) -> None:
+        self.scope = scope
+        self.clock = clock
+        self.created_at = clock.wall()
+        self.last_used = clock.now()
+        self.events = EventLog(settings.events, totals)
+        self.asks = PendingRequests(self.record, settings.asks)
+        self.tasks = Tasks(self.record, settings.tasks, self.asks.open_until)
+        self.notifications: Buffers[KeptNotification] = Buffers(settings.buffers.max_notifications)
+        self.logs: Buffers[KeptLog] = Buffers(settings.buffers.max_logs)
+        self.waiters = Waiters(clock)
+        self.jobs = TaskScope("workspace")
+        self._ulids = ulids
+        self._max_item_bytes = settings.buffers.max_item_bytes
+        self._timer: Timer | None = None
+        self._due = float("inf")
+        self.closed = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits here, or something runs."""
+        return bool(len(self.waiters) or len(self.jobs) or self.tasks.views() or len(self.asks))
+
+    def touch(self) -> None:
+        self.last_used = self.clock.now()
+
+    def now(self) -> Moment:
+        return Moment(self.clock.now(), self.clock.wall())
+
+    def new_id(self) -> str:
+        return self._ulids.next()
+
+    # -- events
+
+    def record(self, kind: EventType, server: ServerName, data: dict[str, Any], about: str | None = None) -> str:
+        """The event's id. Whoever waits is woken."""
+        if self.closed:
+            return ""
+        event_id = self.events.append(kind, server, to_raw(data), self.new_id(), self.clock.wall(), about)
+        self.waiters.wake(self.events.sequence)
+        return event_id
+
+    def lease(self, wanted: Wanted | None = None) -> Lease:
+        return self.events.lease(wanted)
+
+    def commit(self, lease: Lease) -> None:
+        """The response that carries these was handed to a live connection."""
+        for event in self.events.commit(lease, self.clock.wall()):
+            if event.about is not None:
+                self.tasks.delivered(event.about, self.now())
+                self._wake_at(self.clock.now() + self.tasks.settings.retention_ms / 1000)
+
+    def give_back(self, lease: Lease) -> None:
+        """It was not, or nobody knows. Whoever waits may take them now."""
+        if self.events.give_back(lease):
+            self.waiters.wake(self.events.sequence)
+
+    # -- what servers say unasked
+
+    def heard(self, server: ServerName, method: str, params: Raw | None) -> None:
+        """A notification: kept to be fetched, and told as an event (X-CON-33: two views, each at most once)."""
+        now = self.clock.wall()
+        kept = None if params is None else self._bounded(params)
+        self.notifications.add(KeptNotification(server, now, method, kept))
+        data: dict[str, Any] = {"method": method, "timestamp": iso(now)}
+        self.record("notification", server, data if kept is None else data | {"params": kept})
+
+    def logged(
+        self, server: ServerName, level: LogLevel, data: Raw | None, logger: str | None, source: LogSource
+    ) -> None:
+        """A line of a server's log: kept to be fetched, and no event (A-EVT-16)."""
+        kept = None if data is None else self._bounded(data)
+        self.logs.add(KeptLog(server, self.clock.wall(), level, kept, logger, source))
+
+    def _bounded(self, raw: Raw) -> Raw:
+        size = len(memoryview(raw))
+        if size <= self._max_item_bytes:
+            return raw.copy()
+        beginning = bytes(memoryview(raw)[: self._max_item_bytes // 8]).decode(errors="ignore")
+        return to_raw({"truncated": True, "bytes": size, "beginning": beginning})
+
+    # -- tasks and asks
+
+    def begin_task(
+        self, what: tuple[ServerName, str, Raw | None], stop: Stop | None, ttl_ms: int | None = None
+    ) -> TaskView:
+        """`what` is server, tool and arguments. Raises `LimitReached`, and `ClientFault` for a ttl that is no time."""
+        view = self.tasks.create(self.new_id(), what, self.now(), stop, self.tasks.ttl(ttl_ms))
+        self._wake_at(self.clock.now() + view.ttl_ms / 1000)
+        return view
+
+    def begin_ask(
+        self, kind: AskKind, server: ServerName, params: Raw, settle: Settle, timeout_ms: int | None = None
+    ) -> Ask:
+        ask = self.asks.add(self.new_id(), kind, server, params, self.now(), settle, timeout_ms)
+        self._wake_at(ask.deadline)
+        return ask
+
+    def _wake_at(self, due: float) -> None:
+        """One timer, for whatever is due first. Ringing too early does no harm."""
+        if due >= self._due or self.closed:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = due
+        self._timer = self.clock.after(max(0.0, due - self.clock.now()), self._ring)
+
+    def _ring(self) -> None:
+        self._timer, self._due = None, float("inf")
+        now = self.now()
+        # Asks first: a task may live as long as its question, and no longer.
+        self.asks.expire(now)
+        self.tasks.expire(now)
+        due = [at for at in (self.tasks.next_deadline(), self.asks.next_deadline()) if at is not None]
+        if due:
+            self._wake_at(min(due))
+
+    def lost(self, server: ServerName, reason: str) -> None:
+        """This scope's connection is gone: what it carried is lost with it. Logs stay, they explain it (X-CON-08)."""
+        self.tasks.fail_server(server, reason, self.now())
+        self.asks.reject_server(server, reason)
+
+    def disconnected(self, server: ServerName) -> None:
+        self.lost(server, DISCONNECTED)
+        self.record("server_disconnected", server, {"name": server})
+
+    def removed(self, server: ServerName) -> None:
+        """The server is no more, for anybody."""
+        self.lost(server, REMOVED)
+        self.notifications.clear(server)
+        self.logs.clear(server)
+
+    # -- the end
+
+    async def close(self, grace: float = 5.0) -> None:
+        """In the order of A-SES-16. What hangs on the scope elsewhere (connections) is for others to close."""
+        if self.closed:
+            return
+        self.closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.asks.close()
+        self.tasks.close(self.now())
+        self.notifications.clear()
+        self.logs.clear()
+        self.waiters.close()
+        await self.jobs.close(grace)
+        self.events.close()

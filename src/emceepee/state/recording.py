@@ -1,0 +1,27 @@
+"""How a table tells the log of its workspace what happened: the words both sides agree on.
+
+The one rule: a table writes events only through the `Record` it was given, so it can write into no other workspace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from emceepee.state.events import EventType
+from emceepee.vocabulary.names import ServerName
+
+
+@dataclass(slots=True, frozen=True)
+class Moment:
+    """One reading of both clocks: `at` for deadlines, `wall` for people."""
+
+    at: float
+    wall: datetime
+
+
+class Record(Protocol):
+    def __call__(
+        self, kind: EventType, server: ServerName, data: dict[str, Any], about: str | None = None
+    ) -> object: ...

@@ -1,0 +1,281 @@
+"""The tasks of one workspace: calls that a client let go of and can ask about later.
+
+It carries no call: whoever does gives a way to stop it, and says how it ended. It keeps no timer: `expire` is called at
+`next_deadline`, or late, with the same result.
+
+The one rule: a task ends once. What ends it second is told so (by name) or finds nothing to do (by time), and changes
+neither the task nor the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Raw
+
+from emceepee.errors import ClientFault, LimitReached
+from emceepee.runtime.clock import iso
+from emceepee.state.events import EventType
+from emceepee.state.recording import Moment, Record
+from emceepee.state.settings import TaskSettings
+from emceepee.vocabulary.names import ServerName
+
+_log = logging.getLogger("emceepee.state")
+
+TaskStatus: TypeAlias = Literal["working", "completed", "failed", "cancelled", "expired"]
+Step: TypeAlias = Literal["complete", "fail", "cancel", "expire"]
+
+NEXT: dict[tuple[TaskStatus, Step], TaskStatus] = {
+    ("working", "complete"): "completed",
+    ("working", "fail"): "failed",
+    ("working", "cancel"): "cancelled",
+    ("working", "expire"): "expired",
+}
+"""What is not listed cannot happen: the four others are the end."""
+
+TERMINAL: tuple[TaskStatus, ...] = ("completed", "failed", "cancelled", "expired")
+
+_EVENT: dict[TaskStatus, EventType] = {
+    "completed": "task_completed",
+    "failed": "task_failed",
+    "cancelled": "task_cancelled",
+    "expired": "task_expired",
+}
+
+TASK_NOT_FOUND = "task_not_found"
+TASK_ENDED = "task_ended"
+_INVALID_PARAMS = -32602
+
+Stop: TypeAlias = Callable[[], None]
+"""Ends the call behind a task and has its server told. Returns at once."""
+
+OpenUntil: TypeAlias = Callable[[ServerName], float | None]
+"""Until when a person is being asked something by this server, if so."""
+
+
+@dataclass(slots=True, frozen=True)
+class TaskView:
+    """One task as it stood when somebody looked."""
+
+    id: str
+    server: ServerName
+    tool: str
+    args: Raw | None
+    status: TaskStatus
+    ttl_ms: int
+    created_at: datetime
+    updated_at: datetime
+    message: str | None = None
+    error: str | None = None
+    result: Raw | None = None
+
+    @property
+    def working(self) -> bool:
+        return self.status == "working"
+
+    def shown(self, result: bool = False) -> dict[str, Any]:
+        said: dict[str, Any] = {
+            "taskId": self.id,
+            "server": self.server,
+            "toolName": self.tool,
+            "status": self.status,
+            "createdAt": iso(self.created_at),
+            "lastUpdatedAt": iso(self.updated_at),
+            "ttl": self.ttl_ms,
+        }
+        optional = {"toolArgs": self.args, "statusMessage": self.message, "error": self.error}
+        said |= {key: value for key, value in optional.items() if value is not None}
+        return said | {"result": self.result} if result and self.result is not None else said
+
+    def brief(self) -> dict[str, Any]:
+        return {"taskId": self.id, "toolName": self.tool, "status": self.status}
+
+
+class _Task:
+    """The record. `deadline` while it works, `remove_at` afterwards."""
+
+    __slots__ = ("created", "deadline", "delivered", "ended", "remove_at", "stop", "view")
+
+    def __init__(self, view: TaskView, created: float, stop: Stop | None) -> None:
+        self.view = view
+        self.created = created
+        self.deadline = created + view.ttl_ms / 1000
+        self.stop = stop
+        self.ended = 0.0
+        self.remove_at = 0.0
+        self.delivered = False
+
+
+class Tasks:
+    def __init__(
+        self, record: Record, settings: TaskSettings | None = None, open_until: OpenUntil | None = None
+    ) -> None:
+        self.settings = settings or TaskSettings()
+        self._record = record
+        self._open_until = open_until or (lambda server: None)
+        self._working: dict[str, _Task] = {}
+        self._finished: dict[str, _Task] = {}
+        self.closed = False
+
+    def __len__(self) -> int:
+        return len(self._working) + len(self._finished)
+
+    # -- beginning
+
+    def ttl(self, asked_ms: int | None) -> int:
+        """What a task lives: what was asked for, within bounds. Raises `ClientFault` for what is no time (X-BUG-19)."""
+        if asked_ms is None:
+            return self.settings.default_ttl_ms
+        if asked_ms <= 0:
+            raise ClientFault(_INVALID_PARAMS, f"A task's ttl must be above 0 ms (got {asked_ms})")
+        return min(asked_ms, self.settings.max_ttl_ms)
+
+    def create(
+        self, task_id: str, what: tuple[ServerName, str, Raw | None], now: Moment, stop: Stop | None, ttl_ms: int
+    ) -> TaskView:
+        """`what` is the server, the tool and its arguments. Raises `LimitReached`, also when closed (X-BUG-26)."""
+        if self.closed or len(self._working) >= self.settings.max_working:
+            raise LimitReached("working tasks (max_working)", 0 if self.closed else self.settings.max_working)
+        server, tool, args = what
+        view = TaskView(task_id, server, tool, args, "working", ttl_ms, now.wall, now.wall)
+        self._working[task_id] = _Task(view, now.at, stop)
+        self._record("task_created", server, {"taskId": task_id, "toolName": tool, "ttl": ttl_ms}, task_id)
+        return view
+
+    # -- ending
+
+    def complete(self, task_id: str, result: Raw, is_error: bool, now: Moment) -> TaskView:
+        """The server answered. An answer that says it is an error is a failure whose result is kept (X-BUG-23). Raises
+        `ClientFault` for an unknown or ended task."""
+        task = self._must_work(task_id)
+        if is_error:
+            return self._end(task, "fail", now, result=result, error="The tool reported an error")
+        return self._end(task, "complete", now, result=result)
+
+    def fail(self, task_id: str, error: str, now: Moment) -> TaskView:
+        """Raises as `complete`."""
+        return self._end(self._must_work(task_id), "fail", now, error=error)
+
+    def cancel(self, task_id: str, now: Moment) -> bool:
+        """Whether it was working; then its server is told."""
+        task = self._working.get(task_id)
+        if task is None:
+            return False
+        self._end(task, "cancel", now)
+        return True
+
+    def fail_server(self, server: ServerName, error: str, now: Moment) -> list[TaskView]:
+        """Everything that works there is lost: the server is gone, or was removed."""
+        lost = [task for task in self._working.values() if task.view.server == server]
+        return [self._end(task, "fail", now, error=error) for task in lost]
+
+    def expire(self, now: Moment) -> list[TaskView]:
+        """End what is past its deadline, and forget what was kept long enough. Returns what expired."""
+        over = [task for task in self._working.values() if self._deadline(task) <= now.at]
+        text = "Task expired after {}ms TTL"
+        expired = [self._end(task, "expire", now, error=text.format(task.view.ttl_ms)) for task in over]
+        for task_id in [task.view.id for task in self._finished.values() if task.remove_at <= now.at]:
+            del self._finished[task_id]
+        return expired
+
+    def _deadline(self, task: _Task) -> float:
+        """Not while a person is being asked, up to the longest life a task can have (X-CON-02)."""
+        until = self._open_until(task.view.server)
+        if until is None:
+            return task.deadline
+        most = task.created + self.settings.max_ttl_ms / 1000
+        return max(task.deadline, min(until, most))
+
+    def _must_work(self, task_id: str) -> _Task:
+        task = self._working.get(task_id)
+        if task is not None:
+            return task
+        ended = self._finished.get(task_id)
+        if ended is None:
+            raise not_found(task_id)
+        message = f"Task '{task_id}' is not in working state (current: {ended.view.status})"
+        raise ClientFault(_INVALID_PARAMS, message, {"reason": TASK_ENDED, "taskId": task_id})
+
+    def _end(
+        self, task: _Task, step: Step, now: Moment, result: Raw | None = None, error: str | None = None
+    ) -> TaskView:
+        view = task.view
+        status = NEXT[view.status, step]
+        del self._working[view.id]
+        stop, task.stop = task.stop, None
+        task.view = ended = TaskView(
+            view.id, view.server, view.tool, view.args, status, view.ttl_ms, view.created_at, now.wall,
+            view.message, error, result,
+        )  # fmt: skip
+        task.ended = now.at
+        task.remove_at = now.at + self.settings.max_retention_ms / 1000
+        self._finished[view.id] = task
+        while len(self._finished) > self.settings.max_finished:
+            del self._finished[next(iter(self._finished))]
+        if not self.closed:
+            self._record(_EVENT[status], view.server, _told(ended), view.id)
+        _log.info(_EVENT[status], extra={"data": _logged(ended)})
+        if stop is not None and step != "complete" and result is None:
+            stop()
+        return ended
+
+    def delivered(self, task_id: str, now: Moment) -> None:
+        """The event that told its end has reached the client; from now on the result is kept this long (X-BUG-22)."""
+        task = self._finished.get(task_id)
+        if task is None or task.delivered:
+            return
+        task.delivered = True
+        task.remove_at = min(task.remove_at, now.at + self.settings.retention_ms / 1000)
+
+    # -- looking
+
+    def get(self, task_id: str) -> TaskView:
+        """Raises `ClientFault` for one that is not, or no longer, known."""
+        task = self._working.get(task_id) or self._finished.get(task_id)
+        if task is None:
+            raise not_found(task_id)
+        return task.view
+
+    def views(self, server: ServerName | None = None, finished: bool = False) -> list[TaskView]:
+        """Working ones, and finished ones if asked for, oldest first."""
+        tasks: list[_Task] = [*self._working.values(), *(self._finished.values() if finished else ())]
+        views = [task.view for task in tasks if server is None or task.view.server == server]
+        return sorted(views, key=lambda view: view.id)
+
+    def working(self, server: ServerName | None = None) -> list[TaskView]:
+        return self.views(server)
+
+    def next_deadline(self) -> float | None:
+        """When `expire` has something to do next."""
+        times: Iterable[float] = (
+            *(self._deadline(task) for task in self._working.values()),
+            *(task.remove_at for task in self._finished.values()),
+        )
+        return min(times, default=None)
+
+    def close(self, now: Moment) -> list[TaskView]:
+        """What works is cancelled, its servers are told, nothing begins any more (X-CON-07)."""
+        self.closed = True
+        return [self._end(task, "cancel", now) for task in list(self._working.values())]
+
+
+def not_found(task_id: str) -> ClientFault:
+    message = f"Task '{task_id[:80]}' not found"
+    return ClientFault(_INVALID_PARAMS, message, {"reason": TASK_NOT_FOUND, "taskId": task_id[:80]})
+
+
+def _told(task: TaskView) -> dict[str, Any]:
+    said: dict[str, Any] = {"taskId": task.id, "toolName": task.tool}
+    if task.status == "failed":
+        said |= {"error": task.error, "reason": task.error}
+    if task.status == "expired":
+        said["ttl"] = task.ttl_ms
+    return said
+
+
+def _logged(task: TaskView) -> dict[str, Any]:
+    return {"taskId": task.id, "server": task.server, "tool": task.tool}
