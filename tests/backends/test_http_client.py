@@ -11,6 +11,7 @@ import pytest
 
 from emceepee.backends.http_address import read_address
 from emceepee.backends.http_client import ClientSettings, HttpClient, HttpRequest
+from emceepee.backends.http_connection import Connection
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.heard import Heard
 from tests.support.raw_server import Wire, raw_server, unused_port
@@ -418,3 +419,39 @@ async def test_a_proxy_that_cannot_be_used_is_said_by_the_request(asking: Asking
     other = Asking(environment={"all_proxy": "socks5://127.0.0.1:1"})
     assert fault(await other.ask("http://backend.test/mcp")) == "unreached"
     await closed(other)
+
+
+async def test_giving_up_in_the_moment_of_connecting_takes_the_connection_from_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The connection goes to whoever has waited longest, and the one who had it opened may leave just then."""
+    release = asyncio.Event()
+
+    async def slow(wire: Wire) -> None:
+        asked = await wire.request()
+        await release.wait()
+        await wire.answer(asked.body)
+        await wire.hung_up()
+
+    asking = Asking(ClientSettings(connections_per_origin=1, spare_per_origin=1))
+    async with raw_server(slow) as server:
+        first = asking.start(server.url, b"1")
+        await server.until(lambda: len(server.requests) == 1)
+        second = asking.start(server.url, b"2")
+        hasty = asking.start(server.url, b"3", urgent=True)
+        assert second.exchange is not None
+        assert hasty.exchange is not None
+        pool, made = second.exchange.keeper, second.exchange.keeper.made
+
+        def made_and_given_up(connection: Connection) -> None:
+            made(connection)
+            assert hasty.exchange is not None
+            hasty.exchange.abandon()
+
+        monkeypatch.setattr(pool, "made", made_and_given_up)
+        await server.until(lambda: len(server.requests) == 2)
+        await settle()
+        release.set()
+        assert [(await one.end()).body for one in (first, second)] == [b"1", b"2"]
+        assert hasty.ends == 0
+    await closed(asking)

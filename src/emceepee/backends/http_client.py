@@ -173,7 +173,8 @@ class Pool:
         self._proxy = proxy
         self.alive: set[Connection] = set()
         self._idle: deque[Connection] = deque()
-        self._waiting: dict[Exchange, asyncio.Task[None] | None] = {}
+        self._waiting: dict[Exchange, _Attempt | None] = {}
+        self._opening: dict[Connection, _Attempt] = {}
         self._connecting = 0
         self._drained: set[Connection] = set()
         self._emptied: asyncio.Future[None] | None = None
@@ -202,15 +203,18 @@ class Pool:
             room += self._settings.spare_per_origin
         if room > 0 and not self._client.closed:
             self._connecting += 1
-            self._waiting[exchange] = self._client.scope.spawn(self._connect(exchange), "connect")
+            attempt = self._waiting[exchange] = _Attempt()
+            attempt.task = self._client.scope.spawn(self._connect(exchange, attempt), "connect")
 
-    async def _connect(self, exchange: Exchange) -> None:
-        late = _Lateness(self._client.clock, exchange.request.connect_timeout)
+    async def _connect(self, exchange: Exchange, attempt: _Attempt) -> None:
+        connection = Connection(self)
+        self._opening[connection] = attempt
+        attempt.limit(self._client.clock, exchange.request.connect_timeout)
         fault: HttpFault | None = None
         try:
-            await open_connection(self._address, self._proxy, lambda: Connection(self), self._client.tls)
+            await open_connection(self._address, self._proxy, lambda: connection, self._client.tls)
         except asyncio.CancelledError:
-            if not late.happened:
+            if not attempt.late:
                 raise
             fault = HttpFault("unreached", f"no connection within {exchange.request.connect_timeout:g} s")
         except (OSError, EOFError, UnicodeError) as error:
@@ -219,7 +223,8 @@ class Pool:
             _log.warning("http_connect_failed_oddly", exc_info=error)
             fault = HttpFault("unreached", f"no connection: {type(error).__name__}")
         finally:
-            late.cancel()
+            attempt.settle()
+            self._opening.pop(connection, None)
             self._connecting -= 1
         if fault is not None and self._waiting.pop(exchange, False) is not False:
             exchange.receiver.on_fault(fault)
@@ -227,12 +232,15 @@ class Pool:
 
     def _connect_more(self) -> None:
         """Somebody's place became free: the first who has no connection on its way gets one."""
-        for exchange, task in self._waiting.items():
-            if task is None:
+        for exchange, attempt in self._waiting.items():
+            if attempt is None:
                 self._connect_for(exchange)
                 return
 
     def made(self, connection: Connection) -> None:
+        attempt = self._opening.pop(connection, None)
+        if attempt is not None:
+            attempt.settle()
         self.alive.add(connection)
         self._give(connection)
 
@@ -271,9 +279,9 @@ class Pool:
         self._client.sweep_later()
 
     def withdrawn(self, exchange: Exchange) -> None:
-        task = self._waiting.pop(exchange, None)
-        if task is not None:
-            task.cancel()
+        attempt = self._waiting.pop(exchange, None)
+        if attempt is not None:
+            attempt.give_up()
 
     def gone(self, connection: Connection) -> None:
         self.alive.discard(connection)
@@ -309,21 +317,33 @@ class Pool:
             await self._emptied
 
 
-class _Lateness:
-    """Cancels the task that makes it when its time is up, and can tell that from any other cancellation."""
+class _Attempt:
+    """One attempt at a connection. It can be given up until there is one; from then on the connection may be somebody
+    else's, and cancelling the task that opened it would close it under them."""
 
-    def __init__(self, clock: Clock, seconds: float) -> None:
-        self.happened = False
-        self._task = asyncio.current_task()
-        self._timer = clock.after(seconds, self._late)
+    __slots__ = ("_settled", "_timer", "late", "task")
 
-    def _late(self) -> None:
-        self.happened = True
-        if self._task is not None:
-            self._task.cancel()
+    def __init__(self) -> None:
+        self.late = False
+        self.task: asyncio.Task[None] | None = None
+        self._settled = False
+        self._timer: Timer | None = None
 
-    def cancel(self) -> None:
-        self._timer.cancel()
+    def limit(self, clock: Clock, seconds: float) -> None:
+        self._timer = clock.after(seconds, self._too_late)
+
+    def _too_late(self) -> None:
+        self.late = True
+        self.give_up()
+
+    def give_up(self) -> None:
+        if not self._settled and self.task is not None:
+            self.task.cancel()
+
+    def settle(self) -> None:
+        self._settled = True
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _reason(error: BaseException) -> str:
