@@ -42,6 +42,9 @@ class CredentialsRefused(BackendAuth):
 
 def kind_of(status: int, headers: Headers) -> Kind:
     if status == 200:
+        media = headers.get(b"content-type", b"")
+        if media == b"application/json":
+            return "json"
         media = media_type(headers)
         if media == b"text/event-stream":
             return "events"

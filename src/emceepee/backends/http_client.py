@@ -245,24 +245,27 @@ class Pool:
         self._give(connection)
 
     def released(self, connection: Connection) -> None:
-        self._drained.discard(connection)
+        if self._drained:
+            self._drained.discard(connection)
         self._give(connection)
 
     def _give(self, connection: Connection) -> None:
-        while self._waiting:
-            exchange = next(iter(self._waiting))
-            if not connection.begin(exchange):
-                connection.retire()
-                return
+        if not self._waiting:
+            self._keep(connection)
+            return
+        exchange = next(iter(self._waiting))
+        if connection.begin(exchange):
             # A connection of its own that is still on its way will serve the next, or lie idle.
             del self._waiting[exchange]
-            return
-        self._keep(connection)
+        else:
+            connection.retire()
 
     def _keep(self, connection: Connection) -> None:
         settings = self._settings
-        seconds = _stated_seconds(connection.headers.get(b"keep-alive"))
-        seconds = settings.idle_seconds if seconds is None else min(seconds - 1, settings.idle_seconds_at_most)
+        seconds = settings.idle_seconds
+        stated = connection.headers.get(b"keep-alive")
+        if stated is not None:
+            seconds = _stated_seconds(stated, seconds, settings.idle_seconds_at_most)
         if seconds <= 0 or len(self._idle) >= settings.idle_per_origin or self._client.closed:
             connection.retire()
             return
@@ -274,6 +277,8 @@ class Pool:
     # -- taking them back
 
     def draining(self, connection: Connection) -> None:
+        if connection in self._drained:
+            return
         connection.expires = self._client.clock.now() + self._settings.drain_seconds
         self._drained.add(connection)
         self._client.sweep_later()
@@ -359,12 +364,10 @@ def _reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _stated_seconds(value: bytes | None) -> float | None:
-    """`timeout` of a Keep-Alive header; Node states it."""
-    if value is None:
-        return None
+def _stated_seconds(value: bytes, otherwise: float, at_most: float) -> float:
+    """A second less than `timeout` of a Keep-Alive header; Node states it."""
     for part in value.lower().split(b","):
         name, _, seconds = part.strip().partition(b"=")
         if name.strip() == b"timeout" and seconds.strip().isdigit():
-            return float(seconds)
-    return None
+            return min(float(seconds) - 1, at_most)
+    return otherwise

@@ -104,9 +104,10 @@ class Exchange:
     def detach(self) -> None:
         """What was wanted has come: the rest is read and dropped, in the background and bounded."""
         self.receiver = _Rest(self)
-        self.resume()
+        if self.paused:
+            self.resume()
         if self.connection is not None:
-            self.keeper.draining(self.connection)
+            self.connection.let_drain()
 
 
 class _Deaf:
@@ -143,6 +144,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_barren",
         "_complete",
+        "_feeding",
         "_head_open",
         "_headers",
         "_interim",
@@ -155,6 +157,7 @@ class Connection(asyncio.Protocol):
         "_surplus",
         "_transport",
         "_until_eof",
+        "drained",
         "ended",
         "exchange",
         "expires",
@@ -175,6 +178,7 @@ class Connection(asyncio.Protocol):
         self.expires = 0.0
         """Both kept by the keeper: since when it lies idle, and until when it may, or may be drained."""
         self._paused = False
+        self._feeding = False
         self._reset()
 
     def _reset(self) -> None:
@@ -186,6 +190,7 @@ class Connection(asyncio.Protocol):
         self._until_eof = False
         self._keep = False
         self._barren = 0
+        self.drained = False
 
     # -- the socket
 
@@ -240,7 +245,7 @@ class Connection(asyncio.Protocol):
     def begin(self, exchange: Exchange) -> bool:
         """Send a request; False when the socket turns out to be closed, and nothing of it was sent."""
         transport = self._transport
-        if transport is None or self.ended or transport.is_closing():
+        if transport is None or self.ended:
             return False
         head, body = exchange.request.head, exchange.request.body
         if body is None:
@@ -268,6 +273,12 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
+
+    def let_drain(self) -> None:
+        """Nobody listens any more. The keeper is told, unless the end comes with the data that is just being read."""
+        self.drained = True
+        if not self._feeding:
+            self._keeper.draining(self)
 
     def hang_up(self) -> None:
         """Close at once; whoever waits here is not told."""
@@ -299,6 +310,7 @@ class Connection(asyncio.Protocol):
             return
         self._received = True
         self._barren += len(data)
+        self._feeding = True
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -306,8 +318,12 @@ class Connection(asyncio.Protocol):
                 self._garbled(error)
                 return
             self._surplus = True
+        finally:
+            self._feeding = False
         if self._complete:
             self._finish()
+        elif self.drained:
+            self._keeper.draining(self)
         elif self._barren > MAX_BARREN:
             self.fail(HttpFault("garbled", f"its head or trailer is larger than {MAX_BARREN} bytes"))
 
@@ -331,7 +347,6 @@ class Connection(asyncio.Protocol):
             and not self._surplus
             and not self.ended
             and transport is not None
-            and not transport.is_closing()
             and not transport.get_write_buffer_size()
         )
         if exchange is not None:

@@ -14,6 +14,7 @@ from emceepee.backends.http_client import HttpClient, HttpRequest, Method
 from emceepee.backends.http_connection import Headers
 from emceepee.backends.transport import Header
 from emceepee.errors import BackendUnavailable
+from emceepee.framing.json_text import Limits
 from emceepee.vocabulary.names import ServerName
 
 _ALWAYS: tuple[Header, ...] = (("accept-encoding", "identity"), ("user-agent", "emceepee"))
@@ -46,6 +47,8 @@ class Endpoint:
     ) -> None:
         self.server = server
         self.settings = settings
+        self.body_limits = Limits(settings.max_body_bytes, settings.max_depth)
+        self.event_limits = Limits(settings.max_event_bytes, settings.max_depth)
         self.session_id: str | None = None
         self.protocol_version: str | None = None
         try:

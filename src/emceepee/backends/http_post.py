@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from emceepee.backends.http_answers import early_refusal, fault_of, kind_of, refusal
 from emceepee.backends.http_connection import Exchange, Headers, HttpFault
 from emceepee.backends.http_endpoint import Endpoint
-from emceepee.backends.http_streams import EventIntake, same_id
+from emceepee.backends.http_streams import EventIntake, hand_over, same_id
 from emceepee.backends.transport import Inbox, Origin
 from emceepee.errors import BackendFault, BackendViolation
 from emceepee.framing.json_text import Limits, Unreadable, read_messages
@@ -75,7 +75,7 @@ class Post:
         if b"mcp-session-id" in headers and status < 300:
             self._endpoint.adopt_session(headers)
         if self._kind == "events":
-            self.intake = self._intake(self._endpoint.settings.max_event_bytes)
+            self.intake = EventIntake(self._inbox, Origin("post", self.request), self._endpoint.event_limits)
 
     def on_data(self, data: bytes) -> None:
         if self.intake is not None:
@@ -122,10 +122,6 @@ class Post:
 
     # -- bodies that are not streams
 
-    def _intake(self, max_bytes: int) -> EventIntake:
-        limits = Limits(max_bytes, self._endpoint.settings.max_depth)
-        return EventIntake(self._inbox, Origin("post", self.request), limits)
-
     def _read_body(self) -> None:
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         self._body.clear()
@@ -136,12 +132,11 @@ class Post:
         if not body:
             self._fail(refusal(self._endpoint.server, self.status, self.headers, body, True))
             return
-        intake = self._intake(self._endpoint.settings.max_body_bytes)
-        taken = intake.take(body)
-        if intake.answered:
+        taken = hand_over(body, self._endpoint.body_limits, self._inbox, Origin("post", self.request))
+        if taken == "answered":
             self._finish("done")
         else:
-            what = "a body without the answer" if taken else "a body that is no message"
+            what = "a body without the answer" if taken == "other" else "a body that is no message"
             self._fail(BackendViolation(self._endpoint.server, f"answered with {what}"))
 
     def _refused(self) -> None:

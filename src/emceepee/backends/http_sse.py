@@ -54,7 +54,7 @@ class SseTransport:
         or `BackendViolation` for an address that leads elsewhere."""
         self._inbox = inbox
         self._named = asyncio.get_running_loop().create_future()
-        intake = EventIntake(inbox, PIPE, Limits(self._settings.max_event_bytes, self._settings.max_depth), self._hook)
+        intake = EventIntake(inbox, PIPE, self._endpoint.event_limits, self._hook)
         self._stream = EventStream(intake)
         self._stream.ended.add_done_callback(self._ended)
         timer = self._clock.after(self._settings.connect_seconds, self._late)

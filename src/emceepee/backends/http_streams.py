@@ -19,9 +19,10 @@ from emceepee.backends.http_connection import Exchange, Headers, HttpFault
 from emceepee.backends.transport import Inbox, Origin
 from emceepee.framing.json_text import Limits, Unreadable, read_messages
 from emceepee.framing.sse import SseEvent, SseReader
-from emceepee.protocol.messages import Failure, Message, RequestId, Result
+from emceepee.protocol.messages import Failure, RequestId, Result
 
 Hook: TypeAlias = Callable[[SseEvent], bool]
+Taken: TypeAlias = Literal["answered", "other", "unreadable"]
 
 _REFUSAL_BODY = 16 * 1024
 
@@ -66,29 +67,29 @@ class EventIntake:
             self.overlong = True
             self._inbox.rubbish(f"an event larger than {self._limits.max_bytes} bytes", self.origin)
         elif (self.hook is None or not self.hook(event)) and event.event == "message" and event.data:
-            self.take(event.data)
+            self._take(event.data)
 
-    def take(self, data: bytes) -> bool:
-        """Hand over the message or messages of a text. False when there was none; that has then been said."""
-        try:
-            found = read_messages(data, self._limits)
-        except Unreadable as problem:
-            self._inbox.rubbish(problem.message, self.origin)
-            return False
-        if isinstance(found, list):
-            for item in found:
-                if isinstance(item, Unreadable):
-                    self._inbox.rubbish(item.message, self.origin)
-                else:
-                    self._hand_over(item)
-        else:
-            self._hand_over(found)
-        return True
-
-    def _hand_over(self, message: Message) -> None:
-        if isinstance(message, Result | Failure) and same_id(message.id, self.origin.request):
+    def _take(self, data: bytes) -> None:
+        if hand_over(data, self._limits, self._inbox, self.origin) == "answered":
             self.answered = True
-        self._inbox.message(message, self.origin)
+
+
+def hand_over(data: bytes, limits: Limits, inbox: Inbox, origin: Origin) -> Taken:
+    """The message or messages of a text. What is none has been said to the inbox."""
+    try:
+        found = read_messages(data, limits)
+    except Unreadable as problem:
+        inbox.rubbish(problem.message, origin)
+        return "unreadable"
+    taken: Taken = "other"
+    for item in found if isinstance(found, list) else (found,):
+        if isinstance(item, Unreadable):
+            inbox.rubbish(item.message, origin)
+            continue
+        if isinstance(item, (Result, Failure)) and same_id(item.id, origin.request):
+            taken = "answered"
+        inbox.message(item, origin)
+    return taken
 
 
 def same_id(one: RequestId | None, other: RequestId | None) -> bool:

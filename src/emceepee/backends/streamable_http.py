@@ -86,37 +86,43 @@ class HttpTransport:
 
     async def post(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> int:
         """`send`, for whoever wants to know the HTTP status of the answer, also of one that was a message."""
-        post, outcome = await self._exchange(self._endpoint.post(message, headers, request is None), request)
+        post = self._begin(self._endpoint.post(message, headers, request is None), request)
+        outcome = await self._outcome(post)
         if outcome == "redirect":
             target = self._endpoint.redirected(post.status, post.headers)
             if target is None:
                 raise refusal(self.server, post.status, post.headers, b"", request is not None)
             again = self._endpoint.post(message, headers, request is None, target)
-            post, outcome = await self._exchange(again, request)
+            post = self._begin(again, request)
+            outcome = await self._outcome(post)
             if outcome == "redirect":
                 raise refusal(self.server, post.status, post.headers, b"", request is not None)
         if outcome == "cut":
             await self._resume(post)
         return post.status
 
-    async def _exchange(self, http: HttpRequest, request: RequestId | None) -> tuple[Post, Outcome]:
+    def _begin(self, http: HttpRequest, request: RequestId | None) -> Post:
         if self._closed or self._inbox is None:
             raise BackendUnavailable(self.server, "the connection is closed")
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         post = Post(self._endpoint, self._inbox, request, future, self._ended)
         self._posts.add(post)
         post.exchange = self._client.start(http, post)
+        return post
+
+    async def _outcome(self, post: Post) -> Outcome:
         try:
-            return post, await future
+            return await post.future
         except asyncio.CancelledError:
             self._abandoned(post)
             raise
 
     def _ended(self, post: Post) -> None:
         self._posts.discard(post)
-        drain = self._drains.pop(post, None)
-        if drain is not None:
-            drain.cancel()
+        if self._drains:
+            drain = self._drains.pop(post, None)
+            if drain is not None:
+                drain.cancel()
 
     def _abandoned(self, post: Post) -> None:
         sent = post.exchange is not None and post.exchange.connection is not None
@@ -206,7 +212,7 @@ class HttpTransport:
     async def _listen(self, first: asyncio.Future[bool]) -> None:
         assert self._inbox is not None, "started"
         settings = self._settings
-        intake = EventIntake(self._inbox, GET, Limits(settings.max_event_bytes, settings.max_depth))
+        intake = EventIntake(self._inbox, GET, self._endpoint.event_limits)
         waits = self._backoff(FIRST_RETRY_SECONDS, settings.retry_seconds_at_most)
         was_open = False
         while True:
