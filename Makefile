@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state check fmt acceptance conformance interop bench lock clean
+.PHONY: help venv run test soak-state check fmt docs acceptance conformance interop bench lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -55,6 +55,10 @@ check: .venv/dev  ## format, lint, types, import table, file pairs, sizes, docum
 fmt: .venv/dev  ## format, and mend what the linter can mend
 	$(PY) -m ruff format $(SOURCES)
 	$(PY) -m ruff check --fix $(SOURCES)
+
+docs: .venv/dev  ## write anew what the documents show: diagrams, and what commands print
+	$(PY) -m tools.diagrams --write
+	$(PY) -m tools.transcripts --write
 
 acceptance: .venv/dev  ## ids no test shows; some families only: make acceptance FAMILY="C-DISP EB-A"
 	@$(PY) -m tools.acceptance $(FAMILY) $(ARGS)

@@ -33,7 +33,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     process with 2 for what nobody can mean, like every such parser."""
     words = list(argv)
     launch = words[words.index("--") + 1 :] if "--" in words else None
-    parser = _parser()
+    parser = make_parser()
     options = parser.parse_args(words[: words.index("--")] if "--" in words else words)
     options.launch = launch
     if options.command is not None and options.surface != _META:
@@ -45,7 +45,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="emceepee",
         description="One MCP endpoint through which any client reaches any MCP server.",
