@@ -44,7 +44,7 @@ test: .venv/dev  ## the whole suite; a part of it: make test ARGS="tests/framing
 	$(PY) -m pytest $(ARGS)
 
 soak-state: .venv/dev  ## the state machines of state/, 200,000 steps each
-	SOAK_STEPS=200000 $(PY) -m pytest -q tests/state -k any_order $(ARGS)
+	SOAK_STEPS=200000 $(PY) -m pytest -q tests/state -k any_order -o faulthandler_timeout=0 $(ARGS)
 
 check: .venv/dev  ## format, lint, types, import table, file pairs, sizes, documents, ids
 	$(PY) -m ruff format --check $(SOURCES)

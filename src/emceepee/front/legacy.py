@@ -13,6 +13,7 @@ from emceepee.eras.legacy import towards_client as legacy
 from emceepee.eras.revisions import LATEST_LEGACY
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.front.answers import legacy_answer, legacy_error
+from emceepee.front.deliveries import Promise, promised
 from emceepee.front.shop import Shop
 from emceepee.front.standing import Standing
 from emceepee.front.telling import Rising, coalescing_key
@@ -80,21 +81,26 @@ class LegacyDesk:
                 self.end(session)
         return (session if welcomed else None), body
 
-    async def answer(self, surface: Surface, session: Session, request: Request, tell: Tell) -> bytes | None:
-        """One request to its end: the response, or None when it was called off and is never answered."""
+    async def answer(
+        self, surface: Surface, session: Session, request: Request, tell: Tell, promise: Promise | None = None
+    ) -> bytes | None:
+        """One request to its end: the response, or None when it was called off and is never answered. What depends on
+        the response arriving is promised first."""
         try:
             running = session.in_flight.begin(request.id)
         except (ClientFault, LimitReached) as error:
             return legacy_error(request.id, error, request.method, session.revision)
         self.directory.touch(session.id)
         try:
-            work = self._answered(surface, session, request, tell)
+            work = self._answered(surface, session, request, tell, promise)
             return await until_called_off(running, legacy_answer(request, session.revision, work))
         finally:
             session.in_flight.finish(request.id)
             self.directory.touch(session.id)
 
-    async def _answered(self, surface: Surface, session: Session, request: Request, tell: Tell) -> bytes:
+    async def _answered(
+        self, surface: Surface, session: Session, request: Request, tell: Tell, promise: Promise | None
+    ) -> bytes:
         match request.method:
             case "ping":
                 return write_result(request.id, EMPTY_OBJECT)
@@ -105,13 +111,20 @@ class LegacyDesk:
                 await self._subscribe(surface, session, request)
                 return write_result(request.id, EMPTY_OBJECT)
             case _:
-                return await self._carried(surface, session, request, tell)
+                return await self._carried(surface, session, request, tell, promise)
 
-    async def _carried(self, surface: Surface, session: Session, request: Request, tell: Tell) -> bytes:
+    async def _carried(
+        self, surface: Surface, session: Session, request: Request, tell: Tell, promise: Promise | None
+    ) -> bytes:
         read = legacy.read_call(request, session.caller)
         outcome = await surface.carry(read.call, _Teller(session, read.token, tell))
         if isinstance(outcome, Done):
-            return write_result(request.id, legacy.write_done(request.method, outcome, session.revision))
+            done, revision = outcome, session.revision
+            return promised(
+                done.delivery,
+                promise,
+                lambda: write_result(request.id, legacy.write_done(request.method, done, revision)),
+            )
         instead = legacy.result_instead(request.method, outcome)
         if instead is not None:
             return write_result(request.id, instead)

@@ -58,7 +58,7 @@ class LegacyHttp:
         elif isinstance(message, Request):
             reply = Reply(exchange, self._shop, acceptable)
             reply.keep_alive()
-            answer = await self._desk.answer(surface, session, message, reply.notice)
+            answer = await self._desk.answer(surface, session, message, reply.notice, reply.deliveries.promise)
             await (reply.nothing() if answer is None else reply.answer(200, answer))
         else:
             self._take(session, message)
@@ -144,7 +144,11 @@ class LegacyHttp:
         reply = Reply(exchange, self._shop, acceptable)
         reply.keep_alive()
         members = [self._member(surface, session, item, reply) for item in items]
-        await asyncio.gather(*(member for member in members if isinstance(member, asyncio.Task)))
+        try:
+            await asyncio.gather(*(member for member in members if isinstance(member, asyncio.Task)))
+        except BaseException:
+            reply.deliveries.settle(False)
+            raise
         answers = (member.result() if isinstance(member, asyncio.Task) else member for member in members)
         told = [answer for answer in answers if answer is not None]
         if told:
@@ -166,5 +170,5 @@ class LegacyHttp:
             return None
         if item.method == "initialize":
             return write_failure(item.id, INVALID_REQUEST, _NO_HELLO_IN_BATCH)
-        work = self._desk.answer(surface, session, item, reply.notice)
+        work = self._desk.answer(surface, session, item, reply.notice, reply.deliveries.promise)
         return self._shop.tasks.spawn(work, "batch member")

@@ -15,6 +15,7 @@ from emceepee.eras.peek import may_mention
 from emceepee.eras.refusal import Refusal
 from emceepee.errors import LimitReached
 from emceepee.front.answers import modern_answer, modern_error
+from emceepee.front.deliveries import Promise, promised
 from emceepee.front.shop import Shop
 from emceepee.front.telling import Rising, coalescing_key
 from emceepee.protocol.messages import Request, RequestId, write_result
@@ -58,18 +59,22 @@ class ModernDesk:
     def listens(self) -> int:
         return len(self._listens)
 
-    async def answer(self, surface: Surface, request: Request, principal: str, tell: Tell) -> tuple[int, bytes]:
-        """One request to its end; status and response."""
+    async def answer(
+        self, surface: Surface, request: Request, principal: str, tell: Tell, promise: Promise | None = None
+    ) -> tuple[int, bytes]:
+        """One request to its end; status and response. What depends on the response arriving is promised first."""
         if self._calls >= self._shop.settings.max_calls:
             limit = LimitReached("requests in flight", self._shop.settings.max_calls)
             return modern_error(request.id, limit, request.method)
         self._calls += 1
         try:
-            return await modern_answer(request, self._answered(surface, request, principal, tell))
+            return await modern_answer(request, self._answered(surface, request, principal, tell, promise))
         finally:
             self._calls -= 1
 
-    async def _answered(self, surface: Surface, request: Request, principal: str, tell: Tell) -> tuple[int, bytes]:
+    async def _answered(
+        self, surface: Surface, request: Request, principal: str, tell: Tell, promise: Promise | None
+    ) -> tuple[int, bytes]:
         info = self._shop.server_info
         if request.method == "server/discover":
             described = await surface.describe(caller_of(request, principal))
@@ -79,7 +84,10 @@ class ModernDesk:
         read = modern.read_call(request, principal, principal)
         outcome = await surface.carry(read.call, _Teller(read.token, read.call.log_level, tell))
         if isinstance(outcome, Done):
-            return 200, write_result(request.id, modern.write_done(request.method, outcome, info))
+            done = outcome
+            return 200, promised(
+                done.delivery, promise, lambda: write_result(request.id, modern.write_done(request.method, done, info))
+            )
         declared = read.call.caller.capabilities
         instead = modern.done_instead(request.method, outcome, declared)
         if instead is not None:

@@ -71,7 +71,7 @@ class ModernHttp:
             refusal = await answers.modern_check(request, check)
             if refusal is not None:
                 return refusal
-        return await self._desk.answer(surface, request, principal, reply.notice)
+        return await self._desk.answer(surface, request, principal, reply.notice, reply.deliveries.promise)
 
     async def _listen(self, exchange: Exchange, surface: Surface, head: Head, request: Request, principal: str) -> None:
         if not read_accept(head.get(b"accept")).events:

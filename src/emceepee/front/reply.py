@@ -10,11 +10,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from emceepee.front.deliveries import Deliveries
 from emceepee.front.exchange import Exchange, Header
 from emceepee.front.guards import Acceptable
 from emceepee.front.shop import Shop
 from emceepee.front.stream import EventStream
 from emceepee.runtime.clock import Timer
+
+_LOOKS: Final = 3
+"""Turns of the loop until a connection that was closed before them is known to be."""
 
 _JSON: Final[Header] = (b"content-type", b"application/json")
 
@@ -22,7 +26,10 @@ _JSON: Final[Header] = (b"content-type", b"application/json")
 class Reply:
     """One of `answer` and `nothing` ends it."""
 
-    __slots__ = ("_acceptable", "_done", "_exchange", "_headers", "_on_gone", "_shop", "_timer", "_watcher", "stream")
+    __slots__ = (
+        "_acceptable", "_done", "_exchange", "_headers", "_on_gone", "_shop", "_timer", "_watcher", "deliveries",
+        "stream",
+    )  # fmt: skip
 
     def __init__(
         self, exchange: Exchange, shop: Shop, acceptable: Acceptable, headers: list[Header] | None = None
@@ -36,6 +43,7 @@ class Reply:
         self._on_gone: Callable[[], None] | None = None
         self._done = False
         self.stream: EventStream | None = None
+        self.deliveries = Deliveries()
 
     def watch(self, on_gone: Callable[[], None]) -> None:
         """Call back when the client goes away before the answer. Looked for only once the call has waited a while,
@@ -54,6 +62,28 @@ class Reply:
 
     async def answer(self, status: int, message: bytes) -> None:
         self._close()
+        if not self.deliveries:
+            await self._written(status, message)
+            return
+        arrived = False
+        try:
+            there = not await self._client_left()
+            await self._written(status, message)
+            arrived = there and (self.stream is None or not self.stream.broken)
+        finally:
+            self.deliveries.settle(arrived)
+
+    async def _client_left(self) -> bool:
+        """Whether it has gone already. Servers of HTTP take what is written to nobody without a word, so it is looked
+        for; only where something depends on it."""
+        gone = self._shop.tasks.spawn(self._exchange.gone(), "is the client there")
+        for _ in range(_LOOKS):
+            await asyncio.sleep(0)
+        left = gone.done()
+        gone.cancel()
+        return left
+
+    async def _written(self, status: int, message: bytes) -> None:
         if self.stream is None and self._acceptable.json:
             headers = [_JSON, (b"content-length", b"%d" % len(message)), *self._headers]
             await self._exchange.answer(status, headers, message)
@@ -66,6 +96,7 @@ class Reply:
     async def nothing(self) -> None:
         """The request was called off: it is never answered, but the exchange has to end."""
         self._close()
+        self.deliveries.settle(False)
         if self.stream is None and not self._acceptable.events:
             await self._exchange.answer(202, [(b"content-length", b"0"), *self._headers], b"")
             return
@@ -76,6 +107,7 @@ class Reply:
     def drop(self) -> None:
         """The client is gone: nothing is written any more."""
         self._close()
+        self.deliveries.settle(False)
         if self.stream is not None:
             self.stream.client_left()
 

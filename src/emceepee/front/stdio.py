@@ -19,6 +19,7 @@ from emceepee.errors import LimitReached
 from emceepee.framing.json_text import Limits, Unreadable, read_messages
 from emceepee.framing.lines import LineReader, Overlong
 from emceepee.front import answers
+from emceepee.front.deliveries import Deliveries
 from emceepee.front.legacy import LegacyDesk, cancelled_id, not_initialized
 from emceepee.front.modern import LISTEN, Listening, ModernDesk
 from emceepee.front.outbox import Outbox
@@ -200,11 +201,14 @@ class StdioFront:
             self._shop.tasks.spawn(self._modern.ended(listening), "end listen")
 
     async def _legacy_request(self, session: Session, request: Request) -> None:
-        voice = _Voice(request.id, self._write_notice)
-        answer = await self._legacy.answer(self._surface, session, request, voice)
-        voice.over = True
-        if answer is not None:
-            await self._answer(answer)
+        voice, deliveries = _Voice(request.id, self._write_notice), Deliveries()
+        try:
+            answer = await self._legacy.answer(self._surface, session, request, voice, deliveries.promise)
+            voice.over = True
+            if answer is not None:
+                await self._answer(answer, deliveries)
+        finally:
+            deliveries.settle(False)
 
     def _batch(self, items: list[Message | Unreadable]) -> None:
         session = self._session
@@ -216,6 +220,7 @@ class StdioFront:
     async def _batch_answered(self, session: Session, items: list[Message | Unreadable]) -> None:
         told: list[bytes] = []
         running: list[asyncio.Task[bytes | None]] = []
+        deliveries = Deliveries()
         for item in items:
             if isinstance(item, Unreadable):
                 told.append(answers.unreadable(item))
@@ -225,11 +230,14 @@ class StdioFront:
                 told.append(write_failure(item.id, INVALID_REQUEST, "initialize must not be part of a batch"))
             elif isinstance(item, Request):
                 voice = _Voice(item.id, self._write_notice)
-                work = self._legacy.answer(self._surface, session, item, voice)
+                work = self._legacy.answer(self._surface, session, item, voice, deliveries.promise)
                 running.append(self._tasks.spawn(work, "batch member"))
-        told.extend(answer for answer in await asyncio.gather(*running) if answer is not None)
-        if told:
-            await self._answer(b"[" + b",".join(told) + b"]")
+        try:
+            told.extend(answer for answer in await asyncio.gather(*running) if answer is not None)
+            if told:
+                await self._answer(b"[" + b",".join(told) + b"]", deliveries)
+        finally:
+            deliveries.settle(False)
 
     def _take_modern(self, message: Message) -> None:
         if not isinstance(message, Request | Notification):
@@ -246,20 +254,23 @@ class StdioFront:
             self._tasks.spawn(self._modern_request(message), "request")
 
     async def _modern_request(self, request: Request) -> None:
-        voice = _Voice(request.id, self._write_notice)
+        voice, deliveries = _Voice(request.id, self._write_notice), Deliveries()
         try:
             running = self._modern_in_flight.begin(request.id)
         except Exception as error:  # noqa: BLE001 -- the wall
             await self._answer(answers.modern_error(request.id, error, request.method)[1])
             return
         try:
-            work = self._modern.answer(self._surface, request, LOCAL, voice)
+            work = self._modern.answer(self._surface, request, LOCAL, voice, deliveries.promise)
             ended = await until_called_off(running, work)
         finally:
             voice.over = True
             self._modern_in_flight.finish(request.id)
-        if ended is not None:
-            await self._answer(ended[1])
+        try:
+            if ended is not None:
+                await self._answer(ended[1], deliveries)
+        finally:
+            deliveries.settle(False)
 
     async def _listen(self, request: Request) -> None:
         outlet = _ListenOutlet(request.id, self._write_notice, self._write)
@@ -278,10 +289,12 @@ class StdioFront:
             await self._modern.ended(listening)
             self._write(refused[1])
 
-    async def _answer(self, message: bytes) -> None:
+    async def _answer(self, message: bytes, deliveries: Deliveries | None = None) -> None:
         """Written before the request's place is given to another: so there are never more waiting than may run."""
         self._write(message)
         await self._outbox.flushed()
+        if deliveries is not None:
+            deliveries.settle(not self._outbox.broken)
 
     def _write(self, message: bytes) -> None:
         self._outbox.must(one_line(message))

@@ -48,6 +48,11 @@ class EventStream:
         return self._outbox.ending
 
     @property
+    def broken(self) -> bool:
+        """Whether something could not be written."""
+        return self._outbox.broken
+
+    @property
     def waiting(self) -> int:
         """Events not written yet."""
         return len(self._outbox)

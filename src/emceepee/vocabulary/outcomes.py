@@ -1,12 +1,13 @@
 """How a call ends, as the backend meant it; the eras decide how that is written.
 
-The one rule: an outcome says what happened, not what to send. Faults that are nobody's answer are exceptions (`errors`).
+The one rule: an outcome says what happened, not what to send. Faults that are nobody's answer are exceptions
+(`errors`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Raw
 
@@ -21,17 +22,31 @@ class CacheHints:
     scope: Literal["public", "private"]
 
 
+class Delivery(Protocol):
+    """What depends on whether an answer reaches whoever asked. Exactly one of the two is called, once; neither
+    raises."""
+
+    def committed(self) -> None:
+        """It was handed to a live connection."""
+        ...
+
+    def lost(self) -> None:
+        """It was not, or nobody knows."""
+        ...
+
+
 @dataclass(slots=True)
 class Done:
     """A result. `payload` has none of the keys that an era adds to results; a tool's own `isError` is a result too.
 
     `wrapped` is set by the relay for a tool whose declared output is not an object: a client of an older revision must
-    see such output under `result`, and the result alone does not tell.
+    see such output under `result`, and the result alone does not tell. `delivery` is for the front to call.
     """
 
     payload: Payload
     hints: CacheHints | None = None
     wrapped: bool = False
+    delivery: Delivery | None = None
 
 
 @dataclass(slots=True)
