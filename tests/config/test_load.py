@@ -133,3 +133,22 @@ def test_an_env_file_counts_from_the_configuration_file(tmp_path) -> None:
     file = write(tmp_path / "deep" / "mcp.json", {"mcpServers": {"a": {"command": "x", "envFile": "my.env"}}})
     (definition,) = load([file], {}, Path("/")).definitions
     assert definition.launch.env == {"A": "1"}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("entry", "left_out"),
+    [
+        ({"command": "/opt/x/.venv/bin/emceepee"}, True),
+        ({"command": "emceepee", "args": ["--surface", "direct"]}, True),
+        ({"command": "uvx", "args": ["emceepee"]}, True),
+        ({"command": "/usr/bin/python3", "args": ["-m", "emceepee"]}, True),
+        ({"command": "emceepee", "args": ["--config", "other.json"]}, False),
+        ({"command": "emceepee", "cwd": "/elsewhere"}, False),
+        ({"command": "emceepee", "env": {"EMCEEPEE_CONFIG": "other.json"}}, False),
+        ({"command": "npx", "args": ["-y", "emceepee"]}, False),
+    ],
+)
+def test_the_entry_by_which_a_client_starts_the_gateway_is_none_of_its_servers(tmp_path, entry, left_out) -> None:
+    loaded = load([write(tmp_path / ".mcp.json", {"mcpServers": {"us": entry}})], {}, tmp_path)
+    assert (addresses(loaded) == {}) is left_out
+    assert ([problem.severity for problem in loaded.problems] == ["note"]) is left_out

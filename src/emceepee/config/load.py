@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from emceepee.backends.definition import CONNECT_TIMEOUT, HttpEndpoint, InProcess, ServerDefinition
+from emceepee.backends.definition import CONNECT_TIMEOUT, HttpEndpoint, InProcess, ServerDefinition, StdioLaunch
 from emceepee.backends.own_address import OwnAddresses
 from emceepee.config.file_content import FileContent, Placed, read_file_content
 from emceepee.config.gateway_settings import build_settings
@@ -101,6 +101,8 @@ def _objection(
         return Problem(file, placed.line, placed.column, placed.where, what, cure, severity)
 
     definition = placed.definition
+    if isinstance(definition.launch, StdioLaunch) and starts_this_gateway(definition.launch):
+        return problem("this is how a client starts the gateway itself; it is left out", "nothing to do", "note")
     if definition.name in kept:
         what = f"the server '{definition.name}' is already in {kept[definition.name][0]}, which is kept"
         return problem(what, "rename or remove one", "note")
@@ -109,6 +111,19 @@ def _objection(
     if len(kept) >= limit:
         return problem(f"this is one server more than {limit}", 'raise "emceepee": {"limits": {"max_servers": …}}')
     return None
+
+
+def starts_this_gateway(launch: StdioLaunch) -> bool:
+    """Whether the program would be another of us, reading the same file: editors keep their servers in `.mcp.json`, we
+    among them, and we look there too. With a configuration or a folder of its own it is another gateway."""
+    program, *words = (Path(word).stem for word in (launch.command, *launch.args[:2]))
+    ours = (
+        program == "emceepee"
+        or (program == "uvx" and words[:1] == ["emceepee"])
+        or (program.startswith("python") and words == ["-m", "emceepee"])
+    )
+    elsewhere = launch.cwd is not None or "EMCEEPEE_CONFIG" in launch.env
+    return ours and not elsewhere and not any(word.partition("=")[0] == "--config" for word in launch.args)
 
 
 def _with_connect_limit(definition: ServerDefinition, settings: Settings) -> ServerDefinition:
