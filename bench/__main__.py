@@ -23,7 +23,7 @@ from bench.processes import CannotMeasure, allow_many_files
 from bench.report import as_json, machine, write_findings, write_outcome
 from bench.targets import IDS, has_missed, read_ids
 
-_USUAL = Pace(rounds=7, seconds=1.5)
+_USUAL = Pace(rounds=5, seconds=1.5)
 _QUICK = Pace(rounds=3, seconds=0.7)
 
 

@@ -57,7 +57,7 @@ def _comparison(found: argparse.Namespace, street: Street, under: list[str]) -> 
 def _count(found: argparse.Namespace, street: Street, home: Path) -> None:
     """Under cProfile, which writes what it counted when the gateway has stopped."""
     file = home / "counted"
-    under = [sys.executable, "-m", "cProfile", "-o", str(file)]
+    under = [sys.executable, "-m", "bench.counted", str(file)]
     comparison = _comparison(found, street, under)
     [one] = comparison.measure(Pace(1, found.seconds))
     street.close()
