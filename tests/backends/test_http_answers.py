@@ -42,6 +42,13 @@ def test_a_status_and_a_type_tell_what_comes(status: int, content_type: bytes, k
     assert kind_of(status, {b"content-type": content_type} if content_type else {}) == kind
 
 
+def test_an_encoding_that_nobody_asked_for_is_refused_by_name() -> None:
+    headers = {b"content-type": b"application/json", b"content-encoding": b"gzip"}
+    assert kind_of(200, headers) == "refusal"
+    assert "encoded" in str(refusal("files", 200, headers, b"\x1f\x8b", True))
+    assert kind_of(200, headers | {b"content-encoding": b"identity"}) == "json"
+
+
 @pytest.mark.parametrize("status", [401, 403])
 @pytest.mark.shows("EB-B2")
 def test_refused_credentials_are_that_whatever_the_body_says(status: int) -> None:

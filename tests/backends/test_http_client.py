@@ -11,7 +11,8 @@ import pytest
 
 from emceepee.backends.http_address import read_address
 from emceepee.backends.http_client import ClientSettings, HttpClient, HttpRequest
-from emceepee.backends.http_connection import Connection
+from emceepee.backends.http_connection import Connection, Exchange
+from emceepee.backends.http_opening import open_connection
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.heard import Heard
 from tests.support.raw_server import Wire, raw_server, unused_port
@@ -291,6 +292,64 @@ async def test_after_a_failed_connection_the_next_who_waits_gets_its_try() -> No
     await closed(asking)
 
 
+async def test_a_connection_that_dies_as_it_is_made_costs_nobody_his_turn(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = 0
+    begin = Connection.begin
+
+    def sometimes(connection: Connection, exchange: Exchange) -> bool:
+        nonlocal made
+        made += 1
+        return made % 2 == 0 and begin(connection, exchange)
+
+    monkeypatch.setattr(Connection, "begin", sometimes)
+    async with raw_server(echo) as server:
+        heards = [asking.start(server.url, b"%d" % number) for number in range(4)]
+        assert [(await heard.end()).body for heard in heards] == [b"%d" % number for number in range(4)]
+
+
+async def test_who_leaves_while_connecting_leaves_his_place_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = True
+
+    async def once_never(*args: object) -> object:
+        nonlocal first
+        if first:
+            first = False
+            await asyncio.get_running_loop().create_future()
+        return await open_connection(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("emceepee.backends.http_client.open_connection", once_never)
+    asking = Asking(ClientSettings(connections_per_origin=1, spare_per_origin=0))
+    async with raw_server(echo) as server:
+        leaving, staying = asking.start(server.url), asking.start(server.url)
+        await settle()
+        assert leaving.exchange is not None
+        leaving.exchange.abandon()
+        assert (await staying.end()).body == b"{}"
+        await closed(asking)
+
+
+async def test_what_is_urgent_goes_first_when_a_connection_becomes_free() -> None:
+    async def script(wire: Wire) -> None:
+        while True:
+            asked = await wire.request()
+            await go.wait()
+            await wire.answer(asked.body)
+
+    go = asyncio.Event()
+    asking = Asking(ClientSettings(connections_per_origin=1, spare_per_origin=0))
+    async with raw_server(script) as server:
+        heards = [asking.start(server.url, b"1")]
+        await server.until(lambda: len(server.requests) == 1)
+        heards += [asking.start(server.url, b"2"), asking.start(server.url, b"3", urgent=True)]
+        go.set()
+        for heard in heards:
+            await heard.end()
+        assert [asked.body for asked in server.requests] == [b"1", b"3", b"2"]
+        await closed(asking)
+
+
 async def test_abandoning_a_call_hangs_up_on_it_and_on_no_other(asking: Asking) -> None:
     async def script(wire: Wire) -> None:
         await wire.request()
@@ -421,17 +480,18 @@ async def test_a_proxy_that_cannot_be_used_is_said_by_the_request(asking: Asking
     await closed(other)
 
 
+@pytest.mark.parametrize("just", ["before", "after"])
 async def test_giving_up_in_the_moment_of_connecting_takes_the_connection_from_nobody(
-    monkeypatch: pytest.MonkeyPatch,
+    just: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection goes to whoever has waited longest, and the one who had it opened may leave just then."""
-    release = asyncio.Event()
+    release, happened = asyncio.Event(), asyncio.Event()
 
     async def slow(wire: Wire) -> None:
-        asked = await wire.request()
-        await release.wait()
-        await wire.answer(asked.body)
-        await wire.hung_up()
+        while True:
+            asked = await wire.request()
+            await release.wait()
+            await wire.answer(asked.body)
 
     asking = Asking(ClientSettings(connections_per_origin=1, spare_per_origin=1))
     async with raw_server(slow) as server:
@@ -444,12 +504,16 @@ async def test_giving_up_in_the_moment_of_connecting_takes_the_connection_from_n
         pool, made = second.exchange.keeper, second.exchange.keeper.made
 
         def made_and_given_up(connection: Connection) -> None:
-            made(connection)
             assert hasty.exchange is not None
+            if just == "before":
+                hasty.exchange.abandon()
+            made(connection)
             hasty.exchange.abandon()
+            happened.set()
 
         monkeypatch.setattr(pool, "made", made_and_given_up)
-        await server.until(lambda: len(server.requests) == 2)
+        async with asyncio.timeout(10):
+            await happened.wait()
         await settle()
         release.set()
         assert [(await one.end()).body for one in (first, second)] == [b"1", b"2"]

@@ -52,6 +52,13 @@ def test_a_session_id_that_cannot_be_sent_is_not_adopted() -> None:
     assert here.session_id is None
 
 
+def test_the_first_session_id_holds_until_it_is_forgotten() -> None:
+    here = endpoint()
+    here.adopt_session({b"mcp-session-id": b"s1"})
+    here.adopt_session({b"mcp-session-id": b"s2"})
+    assert here.session_id == "s1"
+
+
 def test_a_get_asks_for_events_and_can_say_where_it_was() -> None:
     request = endpoint().get("event-7")
     assert "accept: text/event-stream" in lines(request.head)

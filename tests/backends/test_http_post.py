@@ -76,6 +76,13 @@ async def test_a_waiter_that_left_is_not_told_and_nothing_is_lost() -> None:
     assert scene.ends
 
 
+async def test_a_late_answer_of_an_old_session_does_not_bring_it_back() -> None:
+    scene = Scene()
+    scene.post._had_session = True
+    scene.post.on_head(200, {**EVENTS, b"mcp-session-id": b"old"})
+    assert scene.post._endpoint.session_id is None
+
+
 async def test_nothing_before_the_head_is_an_unknown_outcome() -> None:
     scene = Scene()
     scene.post.on_fault(HttpFault("unanswered", "x"))

@@ -123,6 +123,23 @@ async def test_the_servers_own_pause_is_kept_within_reason(stage: Stage) -> None
         await stage.inbox.next()
 
 
+async def test_a_server_that_wishes_no_pause_and_says_nothing_gets_one(stage: Stage) -> None:
+    async def script(wire: Wire) -> None:
+        await wire.request()
+        await wire.open_stream()
+        if wire.number == 1:
+            await wire.chunk(b"retry: 0\n\n")
+        await wire.end_stream()
+
+    async with raw_server(script) as server:
+        transport = await stage.to(server.url)
+        transport.open_get_stream()
+        for _ in range(60):
+            await stage.clock.advance(0.1)
+            await asleep(transport)
+        assert 3 <= len(server.requests) <= 5
+
+
 async def test_a_session_that_is_gone_ends_the_connection(stage: Stage) -> None:
     async def script(wire: Wire) -> None:
         while True:

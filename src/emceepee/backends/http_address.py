@@ -71,7 +71,7 @@ def read_address(url: str) -> Address:
         parts = urlsplit(url)
         port = parts.port
         name = unquote(parts.hostname or "")
-        host = name.encode("ascii" if ":" in name else "idna").decode("ascii").rstrip(".")
+        host = (name if name.isascii() else name.encode("idna").decode("ascii")).rstrip(".")
     except (ValueError, UnicodeError):
         raise BadAddress("the URL cannot be read; check its host and port") from None
     if parts.scheme not in ("http", "https"):

@@ -42,6 +42,8 @@ class CredentialsRefused(BackendAuth):
 
 def kind_of(status: int, headers: Headers) -> Kind:
     if status == 200:
+        if headers.get(b"content-encoding", b"identity") != b"identity":
+            return "refusal"
         media = headers.get(b"content-type", b"")
         if media == b"application/json":
             return "json"
@@ -87,6 +89,8 @@ def refusal(server: str, status: int, headers: Headers, body: bytes, is_request:
         return OutcomeUnknown(server, told)
     if status in (301, 302, 303, 307, 308):
         detail = "a redirect that is not followed; configure the address where it leads"
+    elif b"content-encoding" in headers:
+        detail = "an encoded body, which was not asked for"
     elif status == 200:
         media = media_type(headers).decode("latin-1")
         detail = f"a body of the type '{media[:80]}'" if media else "no message in the body"

@@ -226,21 +226,30 @@ class Pool:
             attempt.settle()
             self._opening.pop(connection, None)
             self._connecting -= 1
-        if fault is not None and self._waiting.pop(exchange, False) is not False:
-            exchange.receiver.on_fault(fault)
+            self._attempted(exchange, fault)
+
+    def _attempted(self, exchange: Exchange, fault: HttpFault | None) -> None:
+        if exchange in self._waiting:
+            # What was opened for it went to somebody who waited longer, or was closed at once.
+            self._waiting[exchange] = None
+            if fault is not None:
+                del self._waiting[exchange]
+                exchange.receiver.on_fault(fault)
         self._connect_more()
 
     def _connect_more(self) -> None:
-        """Somebody's place became free: the first who has no connection on its way gets one."""
-        for exchange, attempt in self._waiting.items():
+        """Each who waits has a connection on its way, his own or another's, as far as there is room."""
+        for exchange, attempt in list(self._waiting.items()):
+            if self._connecting >= len(self._waiting):
+                return
             if attempt is None:
                 self._connect_for(exchange)
-                return
 
     def made(self, connection: Connection) -> None:
         attempt = self._opening.pop(connection, None)
-        if attempt is not None:
-            attempt.settle()
+        if attempt is not None and not attempt.settle():
+            connection.retire()
+            return
         self.alive.add(connection)
         self._give(connection)
 
@@ -253,7 +262,9 @@ class Pool:
         if not self._waiting:
             self._keep(connection)
             return
-        exchange = next(iter(self._waiting))
+        # What is urgent may be what ends the others.
+        urgent = (exchange for exchange in self._waiting if exchange.request.urgent)
+        exchange = next(urgent, None) or next(iter(self._waiting))
         if connection.begin(exchange):
             # A connection of its own that is still on its way will serve the next, or lie idle.
             del self._waiting[exchange]
@@ -324,13 +335,15 @@ class Pool:
 
 class _Attempt:
     """One attempt at a connection. It can be given up until there is one; from then on the connection may be somebody
-    else's, and cancelling the task that opened it would close it under them."""
+    else's, and cancelling the task that opened it would close it under them. What comes of it after it was given up is
+    nobody's: the loop is about to close it."""
 
-    __slots__ = ("_settled", "_timer", "late", "task")
+    __slots__ = ("_given_up", "_settled", "_timer", "late", "task")
 
     def __init__(self) -> None:
         self.late = False
         self.task: asyncio.Task[None] | None = None
+        self._given_up = False
         self._settled = False
         self._timer: Timer | None = None
 
@@ -343,12 +356,15 @@ class _Attempt:
 
     def give_up(self) -> None:
         if not self._settled and self.task is not None:
+            self._given_up = True
             self.task.cancel()
 
-    def settle(self) -> None:
+    def settle(self) -> bool:
+        """There is a connection, or there will be none. Whether somebody may use it."""
         self._settled = True
         if self._timer is not None:
             self._timer.cancel()
+        return not self._given_up
 
 
 def _reason(error: BaseException) -> str:

@@ -106,10 +106,9 @@ class Endpoint:
         )
 
     def adopt_session(self, headers: Headers) -> None:
-        """The session id that a successful answer brought goes on everything after it."""
-        found = session_id(headers)
-        if found is not None:
-            self.session_id = found
+        """The first session id that a successful answer brings goes on everything after it."""
+        if self.session_id is None:
+            self.session_id = session_id(headers)
 
     def redirected(self, status: int, headers: Headers) -> str | None:
         """The target to ask instead, on this origin, or None. A permanent one is remembered, and so is a missing or

@@ -72,7 +72,7 @@ class Post:
         self.status = status
         self.headers = headers
         self._kind = kind_of(status, headers)
-        if b"mcp-session-id" in headers and status < 300:
+        if b"mcp-session-id" in headers and status < 300 and not self._had_session:
             self._endpoint.adopt_session(headers)
         if self._kind == "events":
             self.intake = EventIntake(self._inbox, Origin("post", self.request), self._endpoint.event_limits)

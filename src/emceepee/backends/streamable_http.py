@@ -31,6 +31,7 @@ from emceepee.vocabulary.names import ServerName
 _log = logging.getLogger("emceepee.backends")
 
 FIRST_RETRY_SECONDS = 1.0
+LEAST_RETRY_SECONDS = 0.05
 
 
 class HttpTransport:
@@ -81,7 +82,8 @@ class HttpTransport:
     # -- sending
 
     async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
-        """Besides what the Protocol says, raises `HttpRefusal` (of which `SessionGone`) and `CredentialsRefused`."""
+        """Besides what the Protocol says, raises `HttpRefusal` (of which `SessionGone`) and `CredentialsRefused`. A
+        server that takes a request with 202 answers elsewhere, if at all: this returns then."""
         await self.post(message, request, headers)
 
     async def post(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> int:
@@ -155,11 +157,11 @@ class HttpTransport:
             cut = "after an event that was too large" if intake is not None and intake.overlong else "without an answer"
             raise OutcomeUnknown(self.server, f"the stream ended {cut}")
         waits = self._backoff(FIRST_RETRY_SECONDS, self._settings.retry_seconds_at_most)
-        heard = intake.heard
+        heard, fruitful = intake.heard, True
         self._posts.add(post)
         try:
             while waits.attempts < self._settings.resume_attempts:
-                await self._clock.sleep(self._pause(intake, waits))
+                await self._clock.sleep(self._pause(intake, waits, fruitful))
                 if self._scope.closed:
                     break
                 intake.again(Origin("resume", post.request))
@@ -168,17 +170,22 @@ class HttpTransport:
                     return
                 if ending.how == "refused":
                     break
-                if intake.heard > heard:
+                fruitful = intake.heard > heard
+                if fruitful:
                     heard = intake.heard
                     waits.reset()
         finally:
             self._posts.discard(post)
         raise OutcomeUnknown(self.server, "the stream was cut before the answer and could not be resumed")
 
-    def _pause(self, intake: EventIntake, waits: Backoff) -> float:
-        """The server's own wish, else ours; counted as an attempt either way."""
+    def _pause(self, intake: EventIntake, waits: Backoff, fruitful: bool) -> float:
+        """The server's own wish, else ours; counted as an attempt either way. A server that wishes no pause and says
+        nothing is given one all the same."""
         ours = waits.next()
-        return ours if intake.retry is None else min(intake.retry / 1000, self._settings.retry_seconds_at_most)
+        if intake.retry is None:
+            return ours
+        wished = min(intake.retry / 1000, self._settings.retry_seconds_at_most)
+        return max(wished, LEAST_RETRY_SECONDS if fruitful else ours)
 
     async def _get(
         self, intake: EventIntake, post: Post | None = None, first: asyncio.Future[bool] | None = None
@@ -222,9 +229,10 @@ class HttpTransport:
                 self._refused(ending, was_open, session)
                 return
             was_open = was_open or ending.status == 200
-            if intake.heard > heard or self._clock.now() - began > settings.retry_seconds_at_most:
+            fruitful = intake.heard > heard or self._clock.now() - began > settings.retry_seconds_at_most
+            if fruitful:
                 waits.reset()
-            await self._clock.sleep(self._pause(intake, waits))
+            await self._clock.sleep(self._pause(intake, waits, fruitful))
             intake.again(GET)
 
     def _refused(self, ending: Ending, was_open: bool, session: str | None) -> None:
