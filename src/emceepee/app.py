@@ -6,6 +6,7 @@ application; whoever wants to know how the house hangs together reads this file.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -127,6 +128,21 @@ class Gateway:
             "servers": len(self.registry.list()),
             "sessions": len(self.directory),
             "connections": len(self.pool),
+            "load": self.load(),
+        }
+
+    def load(self) -> dict[str, int]:
+        """What is going on now, in numbers that fall back to where they were when nothing goes on any more."""
+        return {
+            "calls": self.front.modern.calls + sum(len(session.in_flight) for session in self.directory.sessions()),
+            "listens": self.front.modern.listens,
+            "cleaning": self.directory.cleaning,
+            "listeners": len(self.middle.watch),
+            "lists": len(self.middle.listing),
+            "handles": self.pool.handles,
+            "pending": self.pool.pending,
+            "httpConnections": self.backends.http.connections,
+            "tasks": len(asyncio.all_tasks()),
         }
 
     def start(self) -> None:
