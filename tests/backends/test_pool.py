@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -323,3 +325,70 @@ async def test_coming_and_going_are_logged_under_the_seeds_names(
         ("INFO", "server_connected", {"server": "files", "url": "memory:files"}),
         ("INFO", "server_disconnected", {"server": "files", "reason": "it exited with code 1"}),
     ]
+
+
+async def test_a_use_while_the_outdated_link_is_still_closing_joins_the_attempt(house: House) -> None:
+    await house.pool.connection("files", "a")
+    closing = asyncio.Event()
+    first = house.dialer.links[0]
+
+    async def close_slowly() -> None:
+        first.alive = False
+        await closing.wait()
+
+    first.close = close_slowly  # type: ignore[method-assign]
+    house.dialer.old = True
+    redial = asyncio.create_task(house.pool.connection("files", "a"))
+    await settle()
+    house.dialer.old = False
+    other = asyncio.create_task(house.pool.connection("files", "a"))
+    await settle()
+    closing.set()
+    assert (await redial).link is house.dialer.links[1]
+    assert (await other).link is house.dialer.links[1]
+
+
+async def test_a_mistake_of_ours_while_dialling_is_a_fault_and_the_next_use_tries_again(house: House) -> None:
+    async def broken(definition: ServerDefinition, on_lost: OnLost) -> tuple[Link, bool]:
+        raise RecursionError
+
+    dial, house.dialer.dial = house.dialer.dial, broken  # type: ignore[method-assign]
+    with pytest.raises(BackendUnavailable):
+        await house.pool.connection("files", "a")
+    assert house.pool.status("files", "a").state == "error"
+    house.dialer.dial = dial  # type: ignore[method-assign]
+    assert (await house.pool.connection("files", "a")).link is house.dialer.links[0]
+
+
+async def test_a_shared_link_renewed_by_one_scope_leaves_no_dead_place_to_another(house: House) -> None:
+    house.dialer.for_everyone = True
+    await house.pool.connection("files", "a")
+    house.dialer.links[0].lose()
+    house.dialer.gate.clear()
+    waiting = asyncio.create_task(house.pool.connection("files", "a"))
+    await settle()
+    renewing = asyncio.create_task(house.pool.reconnect("files", "b"))
+    with pytest.raises(BackendUnavailable):
+        await waiting
+    house.dialer.gate.set()
+    await renewing
+    assert (await house.pool.connection("files", "a")).link is house.dialer.links[-1]
+
+
+@pytest.mark.parametrize("affinity", ["workspace", "shared"])
+async def test_a_scope_that_ends_while_it_waits_for_anothers_attempt_gets_nothing(
+    house: House, affinity: Literal["workspace", "shared"]
+) -> None:
+    house.definitions["files"] = replace(FILES, affinity=affinity)
+    house.dialer.known = False
+    house.dialer.gate.clear()
+    first = asyncio.create_task(house.pool.connection("files", "a"))
+    await settle()
+    waiting = asyncio.create_task(house.pool.connection("files", "b"))
+    await settle()
+    await house.pool.release("b")
+    house.dialer.gate.set()
+    await first
+    with pytest.raises(BackendUnavailable):
+        await waiting
+    assert (house.dialer.dials, house.pool.handles, len(house.pool)) == (1, 1, 1)

@@ -72,6 +72,19 @@ class _Slot:
         self.state = after(self.state, step)
 
 
+class _Arrival:
+    """Somebody who waits for a connection. A scope that ends meanwhile must not be given one: nobody would end it."""
+
+    __slots__ = ("over",)
+
+    def __init__(self) -> None:
+        self.over = False
+
+    def check(self, server: ServerName) -> None:
+        if self.over:
+            raise BackendUnavailable(server, "the session that wanted it is over")
+
+
 class Pool:
     """`find` gives the current definition of a name, or None when there is none (any more)."""
 
@@ -89,6 +102,7 @@ class Pool:
         self._tasks = TaskScope("pool")
         self._slots: dict[ServerName, dict[Scope, _Slot]] = {}
         self._handles: dict[Scope, dict[ServerName, Connection]] = {}
+        self._arriving: dict[Scope, set[_Arrival]] = {}
 
     def __len__(self) -> int:
         """Live links and attempts."""
@@ -119,11 +133,27 @@ class Pool:
             return handle
         if definition.disabled:
             raise BackendUnavailable(server, "it is disabled in the configuration")
+        arrival = _Arrival()
+        self._arriving.setdefault(scope, set()).add(arrival)
+        try:
+            return await self._arrive(arrival, definition, scope)
+        finally:
+            self._arriving[scope].discard(arrival)
+            if not self._arriving[scope]:
+                del self._arriving[scope]
+
+    async def _arrive(self, arrival: _Arrival, definition: ServerDefinition, scope: Scope) -> Connection:
+        server = definition.name
         await self._let_the_first_finish(definition)
+        arrival.check(server)
         link = await self._link(self._slot(definition, scope), definition.connect_timeout)
+        arrival.check(server)
         handle = self._handles.setdefault(scope, {}).setdefault(server, Connection(server, scope))
         if handle.link is not link:
             await handle.attach(link)
+            if arrival.over:
+                await bounded(handle.detach(), self._settings.close_seconds)
+                arrival.check(server)
         return handle
 
     async def _let_the_first_finish(self, definition: ServerDefinition) -> None:
@@ -169,17 +199,28 @@ class Pool:
 
     async def _attempt(self, slot: _Slot) -> Link | BackendFault:
         """One attempt to its end. Returns the fault instead of raising it: there may be nobody left to hear it."""
-        definition = slot.definition
         old, slot.link = slot.link, None
         try:
-            link, for_everyone = await self._dialer.dial(definition, lambda link, fault: self._lost(slot, link, fault))
+            return await self._dialled(slot)
         except BackendFault as fault:
             self._failed(slot, fault)
             return fault
+        except Exception as error:  # noqa: BLE001 -- the wall: whatever a server made us do, its next attempt may begin
+            _log.error("internal_error", exc_info=error, extra={"data": {"server": slot.definition.name}})
+            ours = BackendUnavailable(slot.definition.name, "connecting failed by a mistake of ours, which is logged")
+            self._failed(slot, ours)
+            return ours
         finally:
-            slot.attempt = None
-            if old is not None:
-                await bounded(old.close(), self._settings.close_seconds)
+            try:
+                if old is not None:
+                    await bounded(old.close(), self._settings.close_seconds)
+            finally:
+                # Only now may another one begin.
+                slot.attempt = None
+
+    async def _dialled(self, slot: _Slot) -> Link | BackendFault:
+        definition = slot.definition
+        link, for_everyone = await self._dialer.dial(definition, lambda link, fault: self._lost(slot, link, fault))
         if self._find(definition.name) != definition:
             # Removed or changed while we connected: what we reached is not what is configured now.
             await bounded(link.close(), self._settings.close_seconds)
@@ -227,7 +268,8 @@ class Pool:
 
     def status(self, server: ServerName, scope: Scope) -> Status:
         slots = self._slots.get(server, {})
-        slot = slots.get(scope) or slots.get(EVERYONE)
+        shared = slots.get(EVERYONE)
+        slot = shared if shared is not None and shared.link is not None else slots.get(scope) or shared
         if slot is None:
             return Status()
         revision = slot.link.about.revision if slot.link is not None else None
@@ -238,12 +280,18 @@ class Pool:
     async def reconnect(self, server: ServerName, scope: Scope) -> Connection:
         """Close what this scope has to the server, and connect anew. A shared link is renewed for everyone."""
         slots = self._slots.get(server, {})
-        await self._close_slots([slots.pop(key) for key in (EVERYONE, scope) if key in slots])
+        ending = [slots[key] for key in (EVERYONE, scope) if key in slots]
+        # Whoever connected first has the shared one under his own name as well.
+        for key in [key for key, slot in slots.items() if slot in ending]:
+            del slots[key]
+        await self._close_slots(ending)
         self._dialer.forget(server)
         return await self.connection(server, scope)
 
     async def release(self, scope: Scope) -> None:
         """The scope is over: its own links are closed, and it leaves those it shared, which stay for the others."""
+        for arrival in self._arriving.get(scope, ()):
+            arrival.over = True
         handles = self._handles.pop(scope, {})
         ending = [slots.pop(scope) for slots in self._slots.values() if scope in slots and scope != EVERYONE]
         await self._close_slots(ending)
@@ -252,8 +300,10 @@ class Pool:
 
     async def drop(self, server: ServerName) -> None:
         """The server is gone or changed: every scope's connection to it is closed, in parallel."""
-        for handles in list(self._handles.values()):
+        for scope, handles in list(self._handles.items()):
             handles.pop(server, None)
+            if not handles:
+                del self._handles[scope]
         self._dialer.forget(server)
         await self._close_slots(list(self._slots.pop(server, {}).values()))
 
