@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 import pytest
@@ -223,3 +224,14 @@ async def test_listeners_and_wishes_are_bounded() -> None:
         await listen(house, NOTHING)
     with pytest.raises(LimitReached):
         await listener.change(uris("a:1", "a:2"))
+
+
+async def test_a_listener_who_leaves_while_his_wish_is_being_granted_takes_up_no_room() -> None:
+    house = make_house(settings=RelaySettings(max_listeners=1), a=FakeServer(hangs=True))
+    for _ in range(3):
+        listening = asyncio.create_task(listen(house, uris("note://1")))
+        await settle()
+        listening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await listening
+    assert len(house.middle.watch) == 0

@@ -157,6 +157,15 @@ class Watch:
             raise LimitReached("listeners of one session (max_listeners)", self._settings.max_listeners)
         self._check_size(interest)
         at_scope.append(standing)
+        try:
+            await self._grant(standing, interest)
+        except BaseException:
+            # Whoever stopped waiting never got it, so nobody else could close it.
+            await self.close(standing)
+            raise
+        return standing
+
+    async def _grant(self, standing: Standing, interest: Interest) -> None:
         standing.lists = interest.lists
         for uri in sorted(interest.uris):
             owner = await standing.owner_of(uri)
@@ -165,7 +174,6 @@ class Watch:
         for server in self._concerned(standing):
             await self._say_leniently(server, standing)
         self._note_refused_lists(standing)
-        return standing
 
     async def _say_leniently(self, server: ServerName, standing: Standing) -> None:
         try:
