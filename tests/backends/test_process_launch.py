@@ -12,7 +12,7 @@ from emceepee.backends.definition import StdioLaunch
 from emceepee.backends.process_launch import Prepared, environment_for, prepare, through_gate
 from emceepee.errors import BackendUnavailable
 
-HOME = {"PATH": "/usr/bin:/bin", "HOME": "/home/me"}
+HOME = {"PATH": "/usr/bin:/bin", "HOME": "/users/me"}
 
 
 def program(folder: Path, name: str, mode: int = 0o755) -> Path:

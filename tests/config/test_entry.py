@@ -12,7 +12,7 @@ from emceepee.config.entry import read_entry
 from emceepee.config.jsonc import read
 from emceepee.config.problems import Problem, Report
 
-ENVIRONMENT = {"TOKEN": "t0k", "HOME": "/home/me"}
+ENVIRONMENT = {"TOKEN": "t0k", "HOME": "/users/me"}
 
 
 def entry(value: Any) -> tuple[ServerDefinition | None, list[Problem]]:
@@ -48,7 +48,7 @@ def notes(value: Any) -> list[str]:
 @pytest.mark.shows("X-GAP-08")
 def test_a_child_process_has_command_arguments_environment_and_folder() -> None:
     found = right({"command": "npx", "args": ["-y", "${HOME}/x"], "env": {"KEY": "${TOKEN}"}, "cwd": "${HOME}"})
-    assert found.launch == StdioLaunch("npx", ("-y", "/home/me/x"), {"KEY": "t0k"}, "/home/me")
+    assert found.launch == StdioLaunch("npx", ("-y", "/users/me/x"), {"KEY": "t0k"}, "/users/me")
 
 
 @pytest.mark.shows("X-GAP-08")

@@ -6,14 +6,14 @@ import pytest
 
 from emceepee.config.variables import expand
 
-ENVIRONMENT = {"HOME": "/home/me", "TOKEN": "t0k", "EMPTY": "", "REF": "${TOKEN}"}
+ENVIRONMENT = {"HOME": "/users/me", "TOKEN": "t0k", "EMPTY": "", "REF": "${TOKEN}"}
 
 
 @pytest.mark.parametrize(
     ("text", "expanded"),
     [
         ("${TOKEN}", "t0k"),
-        ("Bearer ${TOKEN}, ${HOME}/x", "Bearer t0k, /home/me/x"),
+        ("Bearer ${TOKEN}, ${HOME}/x", "Bearer t0k, /users/me/x"),
         ("${env:TOKEN}", "t0k"),
         ("${NOPE:-default}", "default"),
         ("${NOPE:-}", ""),
@@ -22,7 +22,7 @@ ENVIRONMENT = {"HOME": "/home/me", "TOKEN": "t0k", "EMPTY": "", "REF": "${TOKEN}
         ("${TOKEN:-default}", "t0k"),
         ("${EMPTY:-default}", "default"),
         ("${EMPTY}", ""),
-        ("${userHome}/x", "/home/me/x"),
+        ("${userHome}/x", "/users/me/x"),
         ("$TOKEN $HOME {TOKEN} $ {x}", "$TOKEN $HOME {TOKEN} $ {x}"),
         ("${REF}", "${TOKEN}"),
     ],

@@ -61,7 +61,7 @@ def test_a_limit_says_which_and_how_much() -> None:
 
 
 def test_anything_else_says_nothing_of_itself() -> None:
-    assert told(RuntimeError("secret path /home/x")) == (-32603, "Internal error", None)
+    assert told(RuntimeError("secret path /users/x")) == (-32603, "Internal error", None)
 
 
 @pytest.mark.parametrize("code", [-32020, -32021, -32022])
