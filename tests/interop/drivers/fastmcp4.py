@@ -6,7 +6,7 @@ from typing import Any
 
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
-from steps import Driver, Plan, run, text_of
+from steps import Driver, Plan, run, text_of, texts_of
 
 
 class FastMcp(Driver):
@@ -22,7 +22,7 @@ class FastMcp(Driver):
     async def call(self, name: str, arguments: dict[str, Any], on_progress: Any = None) -> Any:
         result = await self.client.call_tool(name, arguments, progress_handler=on_progress, raise_on_error=False)
         return {
-            "text": text_of(result.content),
+            "texts": texts_of(result.content),
             "error": result.is_error,
             "structured": result.structured_content,
         }

@@ -8,7 +8,7 @@ from typing import Any
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from steps import Driver, Plan, run, text_of
+from steps import Driver, Plan, run, text_of, texts_of
 
 
 class Mcp1(Driver):
@@ -20,7 +20,7 @@ class Mcp1(Driver):
 
     async def call(self, name: str, arguments: dict[str, Any], on_progress: Any = None) -> Any:
         result = await self.session.call_tool(name, arguments, progress_callback=on_progress)
-        return {"text": text_of(result.content), "error": result.isError, "structured": result.structuredContent}
+        return {"texts": texts_of(result.content), "error": result.isError, "structured": result.structuredContent}
 
     async def read(self, uri: str) -> Any:
         return text_of((await self.session.read_resource(types.AnyUrl(uri))).contents)

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp
-from steps import Driver, Plan, run, text_of
+from steps import Driver, Plan, run, text_of, texts_of
 
 
 class Mcp2(Driver):
@@ -20,7 +20,7 @@ class Mcp2(Driver):
 
     async def call(self, name: str, arguments: dict[str, Any], on_progress: Any = None) -> Any:
         result = await self.client.call_tool(name, arguments, progress_callback=on_progress)
-        return {"text": text_of(result.content), "error": result.is_error, "structured": result.structured_content}
+        return {"texts": texts_of(result.content), "error": result.is_error, "structured": result.structured_content}
 
     async def read(self, uri: str) -> Any:
         return text_of((await self.client.read_resource(uri)).contents)

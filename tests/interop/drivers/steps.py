@@ -61,8 +61,12 @@ class Driver:
         return {"ended": "cancelled" if call.cancelled() else repr(call.exception() or call.result())}
 
 
+def texts_of(blocks: Any) -> list[str]:
+    return [getattr(block, "text", "") for block in blocks]
+
+
 def text_of(blocks: Any) -> str:
-    return "".join(getattr(block, "text", "") for block in blocks)
+    return "".join(texts_of(blocks))
 
 
 def run(connect: Callable[[Plan], AbstractAsyncContextManager[Driver]]) -> None:

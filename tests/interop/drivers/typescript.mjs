@@ -52,7 +52,7 @@ const actions = {
   },
   async call({ name, arguments: given }, options) {
     const result = await callTool({ name, arguments: given }, options);
-    return { text: textOf(result.content), error: result.isError ?? false, structured: result.structuredContent };
+    return { texts: result.content.map((block) => block.text), error: result.isError ?? false, structured: result.structuredContent };
   },
   async read({ uri }) {
     return textOf((await client.readResource({ uri })).contents);
