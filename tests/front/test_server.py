@@ -18,10 +18,13 @@ from emceepee.front.shop import Shop
 from emceepee.runtime.clock import SystemClock
 from emceepee.runtime.ids import SystemIds
 from emceepee.sessions.directory import Directory
+from emceepee.vocabulary.notices import ResourceUpdated
+from emceepee.vocabulary.raw_json import to_raw
 from tests.support.fake_surface import FakeSurface, Held
 from tests.support.front_bench import SERVER_INFO, SUBSCRIPTION_KEY, call, enveloped, mirrored, request
 
 PATIENCE = 10.0
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
 class Served:
@@ -59,6 +62,10 @@ class Client:
     def send_modern(self, message: dict[str, Any]) -> None:
         full = enveloped(message)
         self.send(full, mirrored(full))
+
+    def open_stream(self, session: str) -> None:
+        lines = ("GET /mcp HTTP/1.1", "host: 127.0.0.1", "accept: text/event-stream", f"mcp-session-id: {session}")
+        self.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
 
     async def head(self) -> bytes:
         async with asyncio.timeout(PATIENCE):
@@ -214,3 +221,43 @@ def test_the_loop_is_uvloops_where_there_is_one() -> None:
         loop = factory()
         assert type(loop).__module__.startswith("uvloop")
         loop.close()
+
+
+BIG = "x" * 30_000_000
+"""More than the buffers of any kernel take."""
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, loop_factory() or asyncio.new_event_loop])
+def test_a_client_that_never_reads_its_answer_is_hung_up_on(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    async def scene() -> None:
+        async with serving(FrontSettings(drain=2.0, stalled_after=0.3)) as served:
+            held = Held({"content": BIG})
+            served.surface._answering = held
+            client = await served.connect()
+            client.send_modern(call())
+            await eventually(lambda: bool(held.tellers))
+            held.go_on()
+            await eventually(lambda: served.http.connections == 1)
+            await eventually(lambda: served.http.connections == 0)
+            assert len(await client.rest()) < len(BIG)
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(scene())
+
+
+async def test_a_standing_stream_that_is_never_read_is_ended_and_its_session_may_open_another() -> None:
+    async with serving(FrontSettings(drain=2.0, stalled_after=0.3)) as served:
+        client = await served.connect()
+        client.send(request("initialize", HELLO))
+        await client.head()
+        (found,) = served.directory.sessions()
+        stream = await served.connect()
+        stream.open_stream(found.id)
+        await eventually(lambda: bool(served.surface.listeners))
+        for number in range(100):
+            served.surface.tell(ResourceUpdated(f"note://{number}", {"uri": to_raw(BIG[:300_000])}))
+            await asyncio.sleep(0)
+        await eventually(lambda: not found.busy)
+        again = await served.connect()
+        again.open_stream(found.id)
+        assert b"200 OK" in await again.head()

@@ -75,13 +75,16 @@ class _Uvicorn(uvicorn.Server):
 
 
 class _Protocol(HttpToolsProtocol):
-    """uvicorn's own, with two bounds that it lacks: how long a client may take to send a request, and how long its head
-    may be. The first stops a slow loris, the second a flood into memory. A timer is armed only for a request that did
-    not come in one piece."""
+    """uvicorn's own, with three bounds that it lacks: how long a client may take to send a request, how long its head
+    may be, and how long it may leave an answer unread. The first stops a slow loris, the second a flood into memory,
+    the third a client that never reads. A timer is armed only for a request that did not come in one piece, and for
+    bytes that do not leave."""
 
     request_timeout = 30.0
+    stalled_after = 60.0
     max_head = 64 * 1024
     _waiting: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
     _state: Literal["head", "body", "whole"] = "head"
     _head_bytes = 0
 
@@ -91,6 +94,7 @@ class _Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._in_time()
+        self._read_again()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -128,13 +132,44 @@ class _Protocol(HttpToolsProtocol):
         self._in_time()
         if not self.transport.is_closing():
             self.transport.close()
+        self._abort_if_unread()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._abort_if_unread()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._abort_if_unread()
+
+    def resume_writing(self) -> None:
+        self._read_again()
+        super().resume_writing()
+
+    def _abort_if_unread(self) -> None:
+        """Closing alone waits for what is still to be sent; a client that does not read makes that last for ever."""
+        if self._unread is None:
+            self._unread = self.loop.call_later(self.stalled_after, self._abort)
+
+    def _read_again(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
+    def _abort(self) -> None:
+        _log.warning("client_does_not_read", extra={"data": {"unsent": self.transport.get_write_buffer_size()}})
+        self.transport.abort()
+
+
+def _bounds(settings: FrontSettings) -> dict[str, float]:
+    return {"request_timeout": settings.request_timeout, "stalled_after": settings.stalled_after}
 
 
 def configured(front: HttpFront, settings: FrontSettings) -> uvicorn.Config:
     """uvicorn as we need it: nothing on the way that we do not use, and its log lines through our own handlers."""
     return uvicorn.Config(
         front,
-        http=type("Protocol", (_Protocol,), {"request_timeout": settings.request_timeout}),
+        http=type("Protocol", (_Protocol,), _bounds(settings)),
         ws="none",
         lifespan="off",
         interface="asgi3",
@@ -162,6 +197,11 @@ class HttpServer:
         self._server = _Uvicorn(configured(front, settings))
         self._stopping = asyncio.Event()
         self._tasks = TaskScope("http")
+
+    @property
+    def connections(self) -> int:
+        """Of clients, busy or not."""
+        return len(self._server.server_state.connections)
 
     async def serve(self, ready: Callable[[], None] | None = None) -> None:
         serving = self._tasks.spawn(self._server.serve([self._listening.socket]), "uvicorn")
