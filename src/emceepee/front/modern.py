@@ -16,6 +16,7 @@ from emceepee.eras.refusal import Refusal
 from emceepee.errors import LimitReached
 from emceepee.front.answers import modern_answer, modern_error
 from emceepee.front.deliveries import Promise, promised
+from emceepee.front.latest import Latest
 from emceepee.front.shop import Shop
 from emceepee.front.telling import Rising, coalescing_key
 from emceepee.protocol.messages import Request, RequestId, write_result
@@ -143,7 +144,7 @@ class Listening:
         self._outlet = outlet
         self._shop = shop
         self._listener: Listener | None = None
-        self._early: dict[str, bytes] | None = {}
+        self._early: Latest | None = Latest()
         self._over = False
 
     async def begin(self, surface: Surface, principal: str) -> None:
@@ -154,7 +155,7 @@ class Listening:
             return
         self._outlet.answer(modern.write_acknowledged(self._request.id, self._listener.honoured))
         early, self._early = self._early, None
-        for key, message in (early or {}).items():
+        for key, message in early.items() if early is not None else ():
             self._outlet.notice(message, key)
 
     def _hear(self, notice: Notice) -> None:
@@ -166,7 +167,7 @@ class Listening:
             self._outlet.notice(message, key)
         elif key is not None:
             # Nothing may come before the acknowledgement.
-            self._early[key] = message
+            self._early.put(key, message)
 
     def end(self) -> None:
         """Gracefully, by us. Idempotent."""

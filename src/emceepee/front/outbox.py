@@ -12,14 +12,13 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from emceepee.front.latest import Latest
 from emceepee.runtime.spawn import TaskScope
 
 _log = logging.getLogger("emceepee.front")
 
 _MAX_MESSAGES = 128
 _MAX_BYTES = 256 * 1024
-_MAX_LATE = 2_048
-"""More than a session may subscribe to, so that no subscribed resource is lost."""
 _CHUNK = 64 * 1024
 
 
@@ -39,7 +38,7 @@ class Outbox:
         self._end = end
         self._ready: deque[bytes] = deque()
         self._bytes = 0
-        self._late: dict[str, bytes] | None = None
+        self._late: Latest | None = None
         self._pump: asyncio.Task[None] | None = None
         self._ending = False
         self.broken = False
@@ -64,11 +63,9 @@ class Outbox:
         if self._late is None and not full:
             self._push(data)
             return
-        late = self._late = self._late if self._late is not None else {}
-        if key is None or (key not in late and len(late) >= _MAX_LATE):
+        late = self._late = self._late if self._late is not None else Latest()
+        if key is None or not late.put(key, data):
             self.dropped += 1
-        else:
-            late[key] = data
 
     def must(self, data: bytes) -> None:
         """An answer: written whatever waits before it. Whoever calls bounds how many there are."""
@@ -108,7 +105,7 @@ class Outbox:
 
     def _take_late(self) -> None:
         late, self._late = self._late, None
-        for data in (late or {}).values():
+        for _, data in late.items() if late is not None else ():
             self._ready.append(data)
             self._bytes += len(data)
 

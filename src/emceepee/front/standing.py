@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 
 from emceepee.eras.legacy import towards_client as legacy
 from emceepee.errors import ClientFault, LimitReached
+from emceepee.front.latest import Latest
 from emceepee.front.telling import coalescing_key
 from emceepee.protocol.messages import INVALID_REQUEST
 from emceepee.relay.surface import Listener, Surface
@@ -20,8 +21,6 @@ from emceepee.vocabulary.names import at_least
 from emceepee.vocabulary.notices import EVERY_LIST, Interest, LogLine, Notice
 
 Deliver: TypeAlias = Callable[[bytes, str | None], None]
-
-_MAX_UNSENT = 2_048
 
 
 class Outlet(Protocol):
@@ -42,7 +41,7 @@ class Standing:
         self._interest = Interest(EVERY_LIST)
         self._listener: Listener | None = None
         self._lock = asyncio.Lock()
-        self._unsent: dict[str, bytes] | None = None
+        self._unsent: Latest | None = None
         self._closed = False
         self.outlet: Outlet | None = None
 
@@ -66,7 +65,7 @@ class Standing:
             raise ClientFault(INVALID_REQUEST, "This session has an open stream already; only one is served at a time")
         self.outlet = outlet
         unsent, self._unsent = self._unsent, None
-        for key, message in (unsent or {}).items():
+        for key, message in unsent.items() if unsent is not None else ():
             outlet.notice(message, key)
 
     def closed(self, outlet: Outlet) -> None:
@@ -113,9 +112,8 @@ class Standing:
         if self.outlet is not None:
             self.outlet.notice(message, key)
         elif key is not None:
-            unsent = self._unsent = self._unsent if self._unsent is not None else {}
-            if key in unsent or len(unsent) < _MAX_UNSENT:
-                unsent[key] = message
+            unsent = self._unsent = self._unsent if self._unsent is not None else Latest()
+            unsent.put(key, message)
 
     def end_stream(self) -> None:
         """End the open stream, if there is one; the wish stays."""
