@@ -23,8 +23,8 @@ from bench.processes import CannotMeasure, allow_many_files
 from bench.report import as_json, machine, write_findings, write_outcome
 from bench.targets import IDS, has_missed, read_ids
 
-_USUAL = Pace(rounds=5, seconds=1.5)
-_QUICK = Pace(rounds=3, seconds=0.7)
+_USUAL = Pace(rounds=12, seconds=0.6)
+_QUICK = Pace(rounds=4, seconds=0.4)
 
 
 def _arguments() -> argparse.Namespace:

@@ -23,7 +23,8 @@ from bench.wire import Errand
 
 @dataclass(slots=True, frozen=True)
 class Pace:
-    """How long it is measured: rounds, and seconds of each hop's turn."""
+    """Rounds, and seconds of each hop's turn. Many short turns compare better than few long ones: what else the machine
+    does comes and goes within seconds, and has to strike both sides of a ratio."""
 
     rounds: int
     seconds: float

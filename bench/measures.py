@@ -95,17 +95,12 @@ def _calls(street: Street, plan: Plan, era: Era) -> Outcome:
 
 def _alone(street: Street, plan: Plan, era: Era) -> Outcome:
     comparison = Comparison(street, Errand(era, sessions=1)).direct().nginx().emceepee((OURS,))
-    measured = comparison.measure(_often(plan.pace), apart=True)
+    measured = comparison.measure(plan.pace, apart=True)
     find = Finder(measured)
     direct, nginx, ours = find("direct"), find("nginx"), find(OURS)
     value = added_ratio(ours, nginx, direct, median_latency) if direct and nginx and ours else None
     finding = Finding(targets.ALONE, era, value)
     return Outcome(f"one session, one call after another, {era}", measured, [finding], comparison.missing)
-
-
-def _often(pace: Pace) -> Pace:
-    """The same time in shorter turns: what disturbs one session's latency comes in seconds."""
-    return Pace(pace.rounds * 3, pace.seconds / 3)
 
 
 def _crowd(street: Street, plan: Plan, era: Era) -> Outcome:
