@@ -122,6 +122,46 @@ async def test_a_hanging_server_delays_nobody_beyond_the_budget() -> None:
     await house.tasks.close()
 
 
+async def test_a_server_that_was_waited_for_in_vain_is_given_a_moment_only() -> None:
+    house = make_house(slow=FakeServer(hangs=True), quick=FakeServer(lists={"tools": [tool("x")]}))
+    for patience in (2.0, 0.25, 0.25):
+        asking = house.tasks.spawn(house.middle.listing.get_all(("slow", "quick"), "s", "tools", 2.0), "ask")
+        await house.clock.advance(patience - 0.1)
+        assert not asking.done()
+        await house.clock.advance(0.2)
+        async with asyncio.timeout(5):
+            shown = dict(await asking)
+        assert (shown["slow"].state, shown["quick"].state) == ("down", "fresh")
+    await house.tasks.close()
+
+
+async def test_a_slow_server_that_answers_is_waited_for_again() -> None:
+    slow = FakeServer(hangs=True, lists={"tools": [tool("x")]})
+    house = make_house(slow=slow, quick=FakeServer(lists={"tools": [tool("y")]}))
+    for hangs, patience in ((True, 2.0), (False, 0.0), (True, 2.0)):
+        slow.hangs = hangs
+        house.middle.listing.changed("slow", "s", "tools")
+        asking = house.tasks.spawn(house.middle.listing.get_all(("slow", "quick"), "s", "tools", 2.0), "ask")
+        await house.clock.advance(max(0.0, patience - 0.1))
+        assert asking.done() is not hangs
+        await house.clock.advance(0.2)
+        async with asyncio.timeout(5):
+            await asking
+    await house.tasks.close()
+
+
+async def test_whoever_asks_one_slow_server_alone_waits_as_long_as_it_said() -> None:
+    house = make_house(slow=FakeServer(hangs=True))
+    for _ in range(2):
+        asking = house.tasks.spawn(house.middle.listing.get("slow", "s", "tools", 2.0), "ask")
+        await house.clock.advance(1.9)
+        assert not asking.done()
+        await house.clock.advance(0.2)
+        async with asyncio.timeout(5):
+            assert (await asking).state == "down"
+    await house.tasks.close()
+
+
 async def test_what_was_known_is_shown_with_its_age_when_the_server_is_gone() -> None:
     server = FakeServer(lists={"tools": [tool("x")]})
     house = make_house(a=server)

@@ -67,7 +67,8 @@ class Shown:
 @dataclass(slots=True)
 class _Shelf:
     """What is remembered of one list. `changes` counts the reasons to ask again; `seen` is its value when the kept list
-    was asked for, `asking` when the running question was."""
+    was asked for, `asking` when the running question was. `slow` is a list whose
+    server was waited for in vain and has not answered since."""
 
     listed: Listed | None = None
     at: float = 0.0
@@ -76,6 +77,7 @@ class _Shelf:
     connects: int = 0
     task: asyncio.Task[None] | None = None
     asking: int = -1
+    slow: bool = False
     fault: EmceepeeError | None = None
     refused: Failed | None = None
 
@@ -105,15 +107,24 @@ class Listing:
     async def get_all(
         self, servers: Sequence[ServerName], scope: Scope, name: ListName, patience: float, assume: float = 0.0
     ) -> list[tuple[ServerName, Shown]]:
-        """Several servers' at once, in their order, within `patience` seconds for all together."""
+        """Several servers' at once, in their order, within `patience` seconds for all together. Among several, one that
+        was waited for in vain is given no more than a moment until it has answered."""
         shelves = [(server, self._shelf(server, scope, name)) for server in servers]
         asked = [
-            self._ask(server, scope, name, shelf)
+            (shelf, self._ask(server, scope, name, shelf))
             for server, shelf in shelves
             if not self._is_fresh(server, scope, name, shelf, assume)
         ]
-        in_time = not asked or await wait_at_most(self._clock, asked, patience)
-        return [(server, self._show(server, shelf, in_time, patience)) for server, shelf in shelves]
+        brief = [(shelf, task) for shelf, task in asked if shelf.slow and len(servers) > 1]
+        await self._wait([one for one in asked if one not in brief], patience)
+        await self._wait(brief, min(patience, self._settings.slow_budget))
+        late = {id(shelf) for shelf, task in asked if not task.done()}
+        return [(server, self._show(server, shelf, id(shelf) in late, patience)) for server, shelf in shelves]
+
+    async def _wait(self, asked: Sequence[tuple[_Shelf, asyncio.Task[None]]], patience: float) -> None:
+        if asked and not await wait_at_most(self._clock, [task for _, task in asked], patience):
+            for shelf, task in asked:
+                shelf.slow = shelf.slow or not task.done()
 
     def known(self, server: ServerName, scope: Scope, name: ListName) -> Listed | None:
         """What was last seen, however old; for looking things up without waiting."""
@@ -201,6 +212,7 @@ class Listing:
         except EmceepeeError as fault:
             shelf.fault = fault
             return
+        shelf.slow = False
         if isinstance(listed, Failed):
             shelf.refused = listed
         elif changes >= shelf.seen:
@@ -226,8 +238,7 @@ class Listing:
         self._same[key] = listed
         return listed
 
-    def _show(self, server: ServerName, shelf: _Shelf, in_time: bool, patience: float) -> Shown:
-        waiting = not in_time and shelf.task is not None and not shelf.task.done()
+    def _show(self, server: ServerName, shelf: _Shelf, waiting: bool, patience: float) -> Shown:
         fault = BackendTimeout(server, f"did not answer within {patience:g} s") if waiting else shelf.fault
         age = self._clock.now() - shelf.at
         if shelf.listed is None:

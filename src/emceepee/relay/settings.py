@@ -21,6 +21,9 @@ class RelaySettings:
     listing_budget: float = 2.0
     """How long a question to all servers waits for the slow ones; they go on in the background."""
 
+    slow_budget: float = 0.25
+    """The same for those that an earlier question of this scope has waited for in vain."""
+
     list_timeout: float = 30.0
     """One page of one server's list."""
 
