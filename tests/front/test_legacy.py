@@ -146,3 +146,12 @@ async def test_cancelling_initialize_does_nothing(bench: Bench) -> None:
     session = await bench.hello()
     assert (await bench.ask(notification("notifications/cancelled", {"requestId": 0}), session)).status == 202
     assert (await bench.ask(request("ping"), session)).status == 200
+
+
+async def test_a_session_whose_server_was_removed_is_forgotten_all_the_same(bench: Bench) -> None:
+    session = await bench.hello(path="/servers/other/mcp")
+    other, bench.other = bench.other, None  # type: ignore[assignment]
+    assert (await bench.ask(request("ping"), session, "/servers/other/mcp")).status == 404
+    bench.directory.end(session["mcp-session-id"], bench.front.legacy.clean)
+    await settle()
+    assert other.forgotten == [session["mcp-session-id"]]

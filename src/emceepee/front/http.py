@@ -70,7 +70,7 @@ class HttpFront:
         self._surfaces = surfaces
         self._identify = identify
         self._health = health
-        self.legacy = LegacyDesk(shop, directory, surfaces)
+        self.legacy = LegacyDesk(shop, directory)
         self.modern = ModernDesk(shop)
         self._legacy_http = LegacyHttp(shop, self.legacy)
         self._modern_http = ModernHttp(shop, self.modern)

@@ -46,10 +46,9 @@ _MAX_HELLO: Final = 64 * 1024
 class LegacyDesk:
     """Serves all sessions of all surfaces."""
 
-    def __init__(self, shop: Shop, directory: Directory, surface_of: Callable[[str], Surface | None]) -> None:
+    def __init__(self, shop: Shop, directory: Directory) -> None:
         self._shop = shop
         self.directory = directory
-        self._surface_of = surface_of
 
     async def hello(
         self, surface: Surface, path: str, request: Request, principal: str
@@ -62,6 +61,7 @@ class LegacyDesk:
         except ClientFault as fault:
             return None, legacy_error(request.id, fault, request.method, LATEST_LEGACY)
         session = self.directory.open(path, principal, hello.revision, hello.capabilities, hello.client_info)
+        session.forget = surface.forget
         # Held against the idle sweep, and against a second request of this id; it cannot be called off.
         session.in_flight.begin(request.id, can_be_called_off=False)
         welcomed = False
@@ -166,9 +166,8 @@ class LegacyDesk:
         session.in_flight.call_off_all()
         if isinstance(session.standing, Standing):
             await session.standing.close()
-        surface = self._surface_of(session.surface)
-        if surface is not None:
-            await surface.forget(session.id)
+        if session.forget is not None:
+            await session.forget(session.id)
 
 
 class _Teller:

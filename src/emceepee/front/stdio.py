@@ -64,7 +64,7 @@ class StdioFront:
         self._tasks = TaskScope("stdio")
         self._outbox = Outbox(shop.tasks, write_bytes)
         self._limits = Limits(max_bytes=shop.settings.max_body, max_depth=shop.settings.max_depth)
-        self._legacy = LegacyDesk(shop, directory, lambda _: surface)
+        self._legacy = LegacyDesk(shop, directory)
         self._modern = ModernDesk(shop)
         self._session: Session | None = None
         self._modern_in_flight = InFlight(directory.settings.max_in_flight)

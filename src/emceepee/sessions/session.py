@@ -6,12 +6,13 @@ rule: a thousand idle ones must cost megabytes, so what only an active session n
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
 
 from emceepee.sessions.in_flight import InFlight
 from emceepee.vocabulary.calls import Caller
-from emceepee.vocabulary.names import LogLevel, SessionId
+from emceepee.vocabulary.names import LogLevel, Scope, SessionId
 
 
 class Standing(Protocol):
@@ -24,10 +25,12 @@ class Standing(Protocol):
 
 
 class Session:
-    """`standing` belongs to the front and is None until the client listens; `created_at` is for people."""
+    """`standing` belongs to the front and is None until the client listens; `created_at` is for people; `forget` ends
+    what was opened for it behind the front, also when its surface is served no more."""
 
     __slots__ = (
-        "caller", "created_at", "id", "in_flight", "last_activity", "log_level", "revision", "standing", "surface",
+        "caller", "created_at", "forget", "id", "in_flight", "last_activity", "log_level", "revision", "standing",
+        "surface",
     )  # fmt: skip
 
     def __init__(self, surface: str, caller: Caller, revision: str, in_flight: InFlight, now: float) -> None:
@@ -38,6 +41,7 @@ class Session:
         self.in_flight = in_flight
         self.last_activity = now
         self.created_at: datetime | None = None
+        self.forget: Callable[[Scope], Awaitable[None]] | None = None
         self.standing: Standing | None = None
         self.log_level: LogLevel | None = None
 
