@@ -20,7 +20,17 @@ NOBODY: frozenset[str] = frozenset()
 
 @pytest.mark.parametrize(
     ("host", "name"),
-    [("localhost", "localhost"), ("LOCALHOST:80", "localhost"), ("[::1]:8000", "[::1]"), ("a.b:1", "a.b")],
+    [
+        ("localhost", "localhost"),
+        ("LOCALHOST:80", "localhost"),
+        ("[::1]:8000", "[::1]"),
+        ("a.b:1", "a.b"),
+        ("localhost:80@evil.example", ""),
+        ("[::1].evil.example", ""),
+        ("localhost:abc", ""),
+        ("127.0.0.1:1/x", ""),
+        ("localhost evil", ""),
+    ],
 )
 def test_a_host_is_its_name_without_the_port(host: str, name: str) -> None:
     assert host_name(host) == name
@@ -33,7 +43,9 @@ def test_names_of_this_machine_are_served(host: str) -> None:
 
 
 @pytest.mark.shows("X-GAP-10")
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "[::2]"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "[::2]", "[::1].a.b"]
+)
 def test_other_names_are_not(host: str) -> None:
     refused = check_host(host, NOBODY)
     assert refused is not None

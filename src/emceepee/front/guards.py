@@ -6,6 +6,7 @@ rule: who may not speak to us learns nothing else from us.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
@@ -22,11 +23,14 @@ class Refused:
     allow: str | None = None
 
 
+_host = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/?#@\[\]\\]+)(?::[0-9]{0,5})?\Z", re.IGNORECASE)
+
+
 def host_name(host: str) -> str:
-    """The name without the port; an IPv6 literal keeps its brackets."""
-    if host.startswith("["):
-        return host.partition("]")[0].lower() + "]"
-    return host.partition(":")[0].lower()
+    """The name without the port; an IPv6 literal keeps its brackets. Empty when it is no host at all: what others read
+    differently (`localhost:80@evil`, `[::1].evil`) is nobody's name."""
+    found = _host.match(host)
+    return found[1].lower() if found is not None else ""
 
 
 def check_host(host: str | None, allowed: Collection[str]) -> Refused | None:
