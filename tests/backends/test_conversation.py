@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from emceepee.backends.conversation import Conversation
+from emceepee.backends.conversation import MAX_COURTESIES, Conversation
 from emceepee.backends.transport import Origin
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, BackendViolation, OutcomeUnknown
 from emceepee.protocol.messages import Failure, Result
@@ -200,3 +200,19 @@ async def test_a_ping_is_answered_and_anything_else_that_is_asked_is_refused(tab
     await settle()
     assert table.transport.written[0] == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert table.transport.written[1]["error"]["code"] == -32601
+
+
+async def test_a_server_that_pings_and_pings_and_reads_nothing_costs_a_bounded_number_of_tasks(table: Table) -> None:
+    stuck = asyncio.Event()
+
+    async def send(*_: object) -> None:
+        await stuck.wait()
+
+    table.transport.send = send  # type: ignore[assignment, method-assign]
+    before = len(asyncio.all_tasks())
+    for number in range(3 * MAX_COURTESIES):
+        table.transport.say({"id": number, "method": "ping"})
+    assert len(asyncio.all_tasks()) - before <= MAX_COURTESIES
+    stuck.set()
+    await table.conversation.close()
+    assert len(asyncio.all_tasks()) <= before

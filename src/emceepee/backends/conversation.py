@@ -28,6 +28,9 @@ _log = logging.getLogger("emceepee.backends")
 LAST_WRITE_SECONDS = 5.0
 """A courtesy message (a cancellation, a farewell) may take this long; a wedged server must not hold a shutdown."""
 
+MAX_COURTESIES = 1024
+"""Of those, waiting to be written at one time; more than one client's calls that are called off at once."""
+
 FAREWELL_SECONDS = 1.0
 """What was about to be said when the conversation is closed has this long to leave."""
 
@@ -146,8 +149,13 @@ class Conversation:
             self._courtesy(notice)
 
     def _courtesy(self, message: bytes) -> None:
-        if not self._closed:
-            self._tasks.spawn(self._write_last(message), "courtesy")
+        if self._closed:
+            return
+        if len(self._tasks) >= MAX_COURTESIES:
+            # A server that asks and asks and does not read is owed nothing more.
+            _log.debug("courtesy_dropped", extra={"data": {"server": self.server}})
+            return
+        self._tasks.spawn(self._write_last(message), "courtesy")
 
     async def _write_last(self, message: bytes) -> None:
         await bounded(self.transport.send(message), LAST_WRITE_SECONDS)
