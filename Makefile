@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state check fmt docs acceptance conformance interop bench lock clean
+.PHONY: help venv run test soak-state check fmt docs acceptance conformance interop bench soak lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -71,6 +71,9 @@ interop: .venv/dev  ## other people's clients and servers
 
 bench: .venv/interop  ## calls/s, latency, CPU and memory, side by side
 	$(PY) -m bench $(ARGS)
+
+soak: .venv/dev  ## a thousand sessions, ten thousand calls, and a count of what is left (Linux)
+	$(PY) -m tests.soak $(ARGS)
 
 # --- the house itself
 

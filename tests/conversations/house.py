@@ -64,6 +64,10 @@ class House:
     def modern_client(self, path: str, capabilities: Json | None = None) -> ModernClient:
         return ModernClient(self.http(path), capabilities or {})
 
+    def forget_clients(self) -> None:
+        """Let go of what has ended: a long test counts what is left, and clients remember their answers."""
+        self._clients = [client for client in self._clients if client.forget_ended()]
+
     async def close(self) -> None:
         await self.gateway.close()
         for client in self._clients:

@@ -137,6 +137,11 @@ class AsgiClient:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         return self.start("POST", [pair for pair in given if pair[1] != ""], body, path)
 
+    def forget_ended(self) -> int:
+        """Keep only the exchanges that still run; how many these are."""
+        self._answers = [answer for answer in self._answers if answer.task is not None and not answer.task.done()]
+        return len(self._answers)
+
     async def close(self) -> None:
         """Leave whatever is still open."""
         for answer in self._answers:
