@@ -9,8 +9,23 @@ The one rule: nothing here touches the network, the clock or the user's home.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+
 import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "shows(*ids): the acceptance, era-bridging or target ids this test shows")
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A command of the command line sets up logging for its whole process; here the next test is in the same one."""
+    loggers = [logging.getLogger(), logging.getLogger("emceepee")]
+    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        for handler in [one for one in logger.handlers if one not in handlers]:
+            logger.removeHandler(handler)
