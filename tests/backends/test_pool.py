@@ -13,7 +13,7 @@ import pytest
 from emceepee.backends.connection import Connection, Link, OnNotice
 from emceepee.backends.definition import InProcess, ServerDefinition
 from emceepee.backends.pool import OnLost, Pool, Settings
-from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, LimitReached
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, LimitReached, OutcomeUnknown
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LogLevel
@@ -392,3 +392,9 @@ async def test_a_scope_that_ends_while_it_waits_for_anothers_attempt_gets_nothin
     with pytest.raises(BackendUnavailable):
         await waiting
     assert (house.dialer.dials, house.pool.handles, len(house.pool)) == (1, 1, 1)
+
+
+async def test_a_lost_handshake_leaves_no_doubt_about_a_call_that_was_never_made(house: House) -> None:
+    house.dialer.fault = OutcomeUnknown("files", "answered HTTP 500")
+    with pytest.raises(BackendUnavailable, match="HTTP 500"):
+        await house.pool.connection("files", "a")

@@ -15,7 +15,7 @@ from typing import Protocol
 from emceepee.backends.connection import Connection, Link
 from emceepee.backends.definition import ServerDefinition
 from emceepee.backends.lifecycle import State, Status, Step, after
-from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, LimitReached
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, LimitReached, OutcomeUnknown
 from emceepee.runtime.clock import Clock, iso
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.vocabulary.names import Scope, ServerName
@@ -202,6 +202,11 @@ class Pool:
         old, slot.link = slot.link, None
         try:
             return await self._dialled(slot)
+        except OutcomeUnknown as fault:
+            # Of the handshake, that is: nothing of what the caller wants has been asked yet.
+            missed = BackendUnavailable(fault.server, fault.detail)
+            self._failed(slot, missed)
+            return missed
         except BackendFault as fault:
             self._failed(slot, fault)
             return fault
