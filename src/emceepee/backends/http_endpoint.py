@@ -12,6 +12,7 @@ from emceepee.backends.http_address import Address, BadAddress, follow, overlaid
 from emceepee.backends.http_answers import session_id
 from emceepee.backends.http_client import HttpClient, HttpRequest, Method
 from emceepee.backends.http_connection import Headers
+from emceepee.backends.own_secrets import of_endpoint
 from emceepee.backends.transport import Header
 from emceepee.errors import BackendUnavailable
 from emceepee.framing.json_text import Limits
@@ -46,6 +47,7 @@ class Endpoint:
         self, server: ServerName, url: str, headers: Sequence[Header], client: HttpClient, settings: HttpSettings
     ) -> None:
         self.server = server
+        self.secrets = of_endpoint(url, headers)
         self.settings = settings
         self.body_limits = Limits(settings.max_body_bytes, settings.max_depth)
         self.event_limits = Limits(settings.max_event_bytes, settings.max_depth)

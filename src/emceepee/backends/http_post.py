@@ -141,11 +141,12 @@ class Post:
 
     def _refused(self) -> None:
         server, body = self._endpoint.server, b"".join(self._body)
-        fault = early_refusal(server, self.status, self.headers, body, self._had_session)
+        shown = self._endpoint.secrets.hide_in(body)
+        fault = early_refusal(server, self.status, self.headers, shown, self._had_session)
         answer = None if fault is not None else self._error_within(body)
         if answer is None:
             is_request = self.request is not None
-            self._fail(fault or refusal(server, self.status, self.headers, body, is_request))
+            self._fail(fault or refusal(server, self.status, self.headers, shown, is_request))
         else:
             self._inbox.message(answer, Origin("post", self.request))
             self._finish("done")

@@ -107,8 +107,9 @@ class SseTransport:
 
     def _refusal(self, ending: Ending, had_session: bool, is_request: bool) -> BackendFault:
         headers = ending.headers or {}
-        early = early_refusal(self.server, ending.status, headers, ending.body, had_session)
-        return early or refusal(self.server, ending.status, headers, ending.body, is_request)
+        body = self._endpoint.secrets.hide_in(ending.body)
+        early = early_refusal(self.server, ending.status, headers, body, had_session)
+        return early or refusal(self.server, ending.status, headers, body, is_request)
 
     # -- sending
 

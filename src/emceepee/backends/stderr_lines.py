@@ -8,7 +8,7 @@ The one rule: however much a child says, what is kept and what is passed on stay
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 MAX_LINE = 4096
 MAX_LINES_PER_SECOND = 100
@@ -17,7 +17,8 @@ _not_printed = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 class StderrLines:
-    def __init__(self) -> None:
+    def __init__(self, hide: Callable[[str], str] = str) -> None:
+        self._hide = hide
         self.last = ""
         self._partial = b""
         self._second = 0.0
@@ -37,6 +38,7 @@ class StderrLines:
 
     def _pass_on(self, raw: bytes, now: float) -> Iterator[str]:
         line = _not_printed.sub("", raw[:MAX_LINE].decode("utf-8", "replace")).rstrip()
+        line = self._hide(line)
         if not line:
             return
         self.last = line

@@ -22,6 +22,7 @@ from typing import TypeAlias, cast
 import msgspec
 
 from emceepee.backends.definition import StdioLaunch
+from emceepee.backends.own_secrets import of_environment
 from emceepee.backends.process_group import ProcessGroup, ending_in_words
 from emceepee.backends.process_launch import prepare, through_gate
 from emceepee.backends.stderr_lines import StderrLines
@@ -65,7 +66,7 @@ class StdioTransport:
         self._on_stderr = on_stderr or self._log_stderr
         self._limits = limits
         self._lines = LineReader(limits)
-        self._stderr = StderrLines()
+        self._stderr = StderrLines(of_environment(launch.env).hide)
         self._inbox: Inbox | None = None
         self._fault: BackendFault | None = BackendUnavailable(server, "has not been started")
         self._child: asyncio.SubprocessTransport | None = None
