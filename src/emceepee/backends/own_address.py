@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _LOOPBACK = "loopback"
@@ -49,7 +49,7 @@ class OwnAddresses:
 
 
 def _canonical(host: str) -> str:
-    name = host.lower().rstrip(".").partition("%")[0]
+    name = _as_reached(host).lower().rstrip(".").partition("%")[0]
     if name in ("localhost", "localhost.localdomain", "ip6-localhost") or name.endswith(".localhost"):
         return _LOOPBACK
     address = _numeric(name)
@@ -58,6 +58,15 @@ def _canonical(host: str) -> str:
     if address.is_unspecified:
         return _ANY
     return _LOOPBACK if address.is_loopback else str(address)
+
+
+def _as_reached(host: str) -> str:
+    """As it is connected to: percent signs undone, letters that only look different made those they stand for."""
+    name = unquote(host)
+    try:
+        return name if name.isascii() else name.encode("idna").decode("ascii")
+    except UnicodeError:
+        return name
 
 
 def _numeric(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

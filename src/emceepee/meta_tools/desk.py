@@ -5,9 +5,11 @@ The one rule: a handler keeps no state; what lasts belongs to the middle.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 from emceepee.backends.catalogue import Listed, ListName
 from emceepee.errors import EmceepeeError
@@ -24,6 +26,14 @@ from emceepee.vocabulary.raw_json import Fields, Payload
 @dataclass(slots=True, frozen=True)
 class Desk:
     middle: Middle
+    _turns: WeakValueDictionary[ServerName, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+
+    def turn(self, server: ServerName) -> asyncio.Lock:
+        """To be held by whoever changes what stands under this name; forgotten when nobody does."""
+        turn = self._turns.get(server)
+        if turn is None:
+            turn = self._turns[server] = asyncio.Lock()
+        return turn
 
     async def lists(self, scope: Scope, name: ListName, server: ServerName | None) -> list[tuple[ServerName, Shown]]:
         """One server's list as patiently as it takes, or all servers' within the listing budget."""

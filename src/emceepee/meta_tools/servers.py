@@ -29,6 +29,14 @@ _MAX_SHOWN_TOOLS = 50
 
 
 async def _add_server(desk: Desk, asked: Asked) -> Done:
+    async with desk.turn(asked.arguments["name"]):
+        # What another add_server of this name has not reached yet is nothing to go back to.
+        definition, added, connection = await _reached(desk, asked)
+    name = definition.name
+    return answer({"name": name, "result": added} | await _welcome(desk, asked.scope, name, connection))
+
+
+async def _reached(desk: Desk, asked: Asked) -> tuple[ServerDefinition, str, Connection]:
     definition = _definition(desk, asked.arguments)
     registry, name = desk.middle.registry, definition.name
     previous = registry.get(name)
@@ -37,14 +45,13 @@ async def _add_server(desk: Desk, asked: Asked) -> Done:
     except ClientFault as fault:
         raise _refused(fault) from fault
     try:
-        connection = await desk.middle.reach.connection(name, asked.scope)
+        return definition, added, await desk.middle.reach.connection(name, asked.scope)
     except (BackendFault, ClientFault, LimitReached) as fault:
         _take_back(desk, definition, previous, asked.scope)
         raise _unreachable(name, fault, previous, added) from fault
     except BaseException:
         _take_back(desk, definition, previous, asked.scope)
         raise
-    return answer({"name": name, "result": added} | await _welcome(desk, asked.scope, name, connection))
 
 
 def _definition(desk: Desk, arguments: Arguments) -> ServerDefinition:
