@@ -225,3 +225,12 @@ async def test_listening_again_and_again_leaves_no_listener() -> None:
         await let_run()
     assert (len(house.gateway.middle.watch), house.gateway.front.modern.listens) == (0, 0)
     await house.close()
+
+
+async def test_many_modern_clients_listen_at_once_though_they_are_one_principal() -> None:
+    house = House({"files": ScriptedBackend("modern")})
+    streams = [await house.modern_client(PATH).listen(toolsListChanged=True) for _ in range(200)]
+    house.backends["files"].notify("notifications/tools/list_changed")
+    for stream in streams:
+        await stream.until(lambda stream=stream: len(stream.events) == 2)  # type: ignore[misc]
+    await house.close()

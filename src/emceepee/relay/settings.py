@@ -42,8 +42,9 @@ class RelaySettings:
     max_shelves: int = 20_000
     """Lists remembered over all scopes; the oldest go first."""
 
-    max_listeners: int = 64
-    """Standing wishes of one scope."""
+    max_listeners: int = 1_024
+    """Standing wishes of one scope. Many, because all modern clients of a principal are one; as the front's
+    `max_listens`."""
 
     max_uris: int = 1000
     """Resources that one wish may name."""
