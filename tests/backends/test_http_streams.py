@@ -10,7 +10,7 @@ from emceepee.backends.http_connection import HttpFault
 from emceepee.backends.http_streams import EventIntake, EventStream, same_id
 from emceepee.backends.transport import GET, Origin
 from emceepee.framing.json_text import Limits
-from emceepee.protocol.messages import Notification, Request, Result
+from emceepee.protocol.messages import Failure, Notification, Request, Result
 from tests.support.inbox import RecordingInbox
 
 RESULT = b'{"jsonrpc":"2.0","id":"g1","result":{"text":"gr\xc3\xbc\xc3\x9fe"}}'
@@ -138,3 +138,11 @@ async def test_an_abandoned_stream_has_ended_for_whoever_waits() -> None:
     stream.abandon()
     assert stream.opened.result() is False
     assert stream.ended.result().status == 0
+
+
+def test_an_answer_that_cannot_be_read_ends_its_request_all_the_same() -> None:
+    taking, inbox = intake(Origin("post", "g1"))
+    taking.feed(event(b'{"jsonrpc":"2.0","id":"g1","result":{},"error":{"code":1,"message":"m"}}'))
+    assert taking.answered
+    assert [type(message) for message, _ in inbox.messages] == [Failure]
+    assert len(inbox.rubbish_heard) == 1

@@ -203,6 +203,19 @@ def test_an_answer_that_is_both_or_neither_is_refused_but_can_end_its_ask(member
     assert (answer.id, answer.error.message) == ("g-1", refused.message)
 
 
+@pytest.mark.parametrize(
+    "answer", [b'{"id":"g-1","result":{}}', b'{"jsonrpc":"2.0","id":"g-1","result":' + b"[" * 80 + b"]" * 80 + b"}"]
+)
+def test_an_answer_that_breaks_another_rule_can_end_its_ask_too(answer: bytes) -> None:
+    refused = _refused(answer)
+    assert (refused.code, refused.id, refused.answers) == (-32600, "g-1", True)
+
+
+def test_a_request_that_breaks_a_rule_is_no_answer() -> None:
+    refused = _refused(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":' + b"[" * 80 + b"]" * 80 + b"}}")
+    assert (refused.id, refused.answers) == (1, False)
+
+
 def test_what_names_no_ask_cannot_end_one() -> None:
     assert _refused(b'{"jsonrpc":"2.0","result":{}}').as_answer() is None
     assert _refused(b'{"jsonrpc":"2.0","id":null,"result":{}}').as_answer() is None

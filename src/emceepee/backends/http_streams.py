@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from emceepee.backends.http_answers import kind_of
 from emceepee.backends.http_connection import Exchange, Headers, HttpFault
 from emceepee.backends.transport import Inbox, Origin
+from emceepee.backends.unreadable import answer_instead
 from emceepee.framing.json_text import Limits, Unreadable, read_messages
 from emceepee.framing.sse import SseEvent, SseReader
 from emceepee.protocol.messages import Failure, RequestId, Result
@@ -79,17 +80,26 @@ def hand_over(data: bytes, limits: Limits, inbox: Inbox, origin: Origin) -> Take
     try:
         found = read_messages(data, limits)
     except Unreadable as problem:
-        inbox.rubbish(problem.message, origin)
-        return "unreadable"
-    taken: Taken = "other"
+        found = [problem]
+    taken: Taken = "unreadable"
     for item in found if isinstance(found, list) else (found,):
-        if isinstance(item, Unreadable):
-            inbox.rubbish(item.message, origin)
+        message = _mended(item, inbox, origin) if isinstance(item, Unreadable) else item
+        if message is None:
             continue
-        if isinstance(item, (Result, Failure)) and same_id(item.id, origin.request):
+        if isinstance(message, (Result, Failure)) and same_id(message.id, origin.request):
             taken = "answered"
-        inbox.message(item, origin)
+        elif taken == "unreadable":
+            taken = "other"
+        inbox.message(message, origin)
     return taken
+
+
+def _mended(problem: Unreadable, inbox: Inbox, origin: Origin) -> Failure | None:
+    """What to take instead, where it was an answer."""
+    inbox.rubbish(problem.message, origin)
+    if not problem.answers or problem.id is None:
+        return None
+    return answer_instead(problem.id, problem.message)
 
 
 def same_id(one: RequestId | None, other: RequestId | None) -> bool:

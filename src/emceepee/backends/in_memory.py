@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from emceepee.backends.transport import PIPE, Header, Inbox, Origin
+from emceepee.backends.unreadable import answer_instead
 from emceepee.errors import BackendUnavailable
 from emceepee.framing.json_text import Limits, Unreadable, read_message, read_messages
 from emceepee.protocol.messages import (
@@ -116,13 +117,17 @@ class InMemoryTransport:
         try:
             found = read_messages(said, LIMITS)
         except Unreadable as problem:
-            inbox.rubbish(problem.message, origin)
-            return
+            found = [problem]
         for item in found if isinstance(found, list) else (found,):
             if isinstance(item, Unreadable):
-                inbox.rubbish(item.message, origin)
+                self._unreadable(item, inbox, origin)
             else:
                 inbox.message(item, origin)
+
+    def _unreadable(self, problem: Unreadable, inbox: Inbox, origin: Origin) -> None:
+        inbox.rubbish(problem.message, origin)
+        if problem.answers and problem.id is not None:
+            inbox.message(answer_instead(problem.id, problem.message), origin)
 
     def say(self, message: bytes) -> None:
         self._said(message, PIPE)

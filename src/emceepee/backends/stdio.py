@@ -27,11 +27,12 @@ from emceepee.backends.process_group import ProcessGroup, ending_in_words
 from emceepee.backends.process_launch import prepare, through_gate
 from emceepee.backends.stderr_lines import StderrLines
 from emceepee.backends.transport import PIPE, Header, Inbox
+from emceepee.backends.unreadable import answer_instead
 from emceepee.backends.warden import Warden, interpreter
 from emceepee.errors import BackendFault, BackendUnavailable
 from emceepee.framing.json_text import Limits, Unreadable, read_messages
 from emceepee.framing.lines import LineReader, Overlong
-from emceepee.protocol.messages import INVALID_REQUEST, ErrorObject, Failure, RequestId
+from emceepee.protocol.messages import RequestId
 from emceepee.runtime.clock import Clock, Timer
 
 _log = logging.getLogger("emceepee.backends")
@@ -177,13 +178,13 @@ class StdioTransport:
         else:  # somebody printed to stdout; what they printed is the best hint at who
             inbox.rubbish(f"a line on stdout that is no message: {line[:80].decode('utf-8', 'replace')!r}", PIPE)
         if problem.answers and problem.id is not None:
-            _answer_unreadable(problem.id, problem.message, inbox)
+            inbox.message(answer_instead(problem.id, problem.message), PIPE)
 
     def _overlong(self, line: Overlong, inbox: Inbox) -> None:
         detail = f"a message is longer than {line.limit} bytes"
         inbox.rubbish(detail, PIPE)
         if (request := _answered_by(line.head)) is not None:
-            _answer_unreadable(request, detail, inbox)
+            inbox.message(answer_instead(request, detail), PIPE)
 
     # --- the end of it
 
@@ -324,9 +325,3 @@ def _answered_by(head: bytes) -> RequestId | None:
         return None
     found: RequestId = msgspec.json.decode(match[1], type=int | str)
     return found
-
-
-def _answer_unreadable(request: RequestId, detail: str, inbox: Inbox) -> None:
-    """The call must not wait for its deadline when its answer is known to be lost."""
-    error = ErrorObject(INVALID_REQUEST, f"The server's answer cannot be read: {detail}")
-    inbox.message(Failure(request, error), PIPE)

@@ -104,7 +104,7 @@ def read_message(data: bytes, limits: Limits) -> Message:
             return read_message(mended, limits)
         raise _why(data, error) from None
     if limits.max_depth is not None and _deeper_than(data, limits.max_depth):
-        raise _too_deep(limits)
+        raise _too_deep(limits, envelope)
     return _message(envelope)
 
 
@@ -150,7 +150,8 @@ def _message(envelope: _Envelope) -> Message:
     identity = envelope.id
     known = None if identity is UNSET else identity
     if envelope.jsonrpc != "2.0":
-        raise Unreadable(INVALID_REQUEST, 'Invalid request: "jsonrpc" must be "2.0"', known)
+        answers = envelope.method is None
+        raise Unreadable(INVALID_REQUEST, 'Invalid request: "jsonrpc" must be "2.0"', known, answers)
     if type(known) is str and len(known) > MAX_ID:
         raise Unreadable(INVALID_REQUEST, f'Invalid request: "id" is longer than {MAX_ID} characters')
     if envelope.method is not None:
@@ -214,9 +215,11 @@ def _why(data: bytes, error: Exception) -> Unreadable:
     return Unreadable(INVALID_REQUEST, f'Invalid request: "{name}" must be a string', known)
 
 
-def _too_deep(limits: Limits) -> Unreadable:
+def _too_deep(limits: Limits, envelope: _Envelope | None = None) -> Unreadable:
     bound = "we can read" if limits.max_depth is None else str(limits.max_depth)
-    return Unreadable(INVALID_REQUEST, f"Invalid request: nested deeper than {bound}")
+    known = envelope.id if envelope is not None and envelope.id is not UNSET else None
+    answers = envelope is not None and envelope.method is None
+    return Unreadable(INVALID_REQUEST, f"Invalid request: nested deeper than {bound}", known, answers)
 
 
 _escape = re.compile(
