@@ -76,6 +76,10 @@ class HttpFront:
         self._modern_http = ModernHttp(shop, self.modern)
         self._limits = Limits(max_bytes=shop.settings.max_body, max_depth=shop.settings.max_depth)
 
+    @property
+    def shop(self) -> Shop:
+        return self._shop
+
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await self.serve(AsgiExchange(scope, receive, send))
@@ -135,7 +139,11 @@ class HttpFront:
 
     async def _elsewhere(self, exchange: Exchange, path: str) -> None:
         if path != "/health":
-            told = {"error": "not_found", "message": f"Nothing is served at this path ({path[:100] or '/'})", "paths": PATHS}
+            told = {
+                "error": "not_found",
+                "message": f"Nothing is served at this path ({path[:100] or '/'})",
+                "paths": PATHS,
+            }
             await answers.plain(exchange, 404, told)
         elif self._shop.draining:
             await answers.plain(exchange, 503, {"status": "draining"})

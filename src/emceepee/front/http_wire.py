@@ -1,0 +1,467 @@
+"""HTTP/1.1 as a server speaks it, on one connection: bytes to exchanges, and exchanges to bytes.
+
+httptools does the parsing; this is what stands around it: one exchange after another in the order they came, bodies
+bounded while they arrive, answers in one piece or in chunks, back-pressure, and a deadline for whatever the other side
+owes us. It knows no path and no meaning. It exists because every call pays for it: a general server with its interface
+between us and the socket cost as much as all the rest of the gateway (docs/benchmarks.md).
+
+    reading    the request is not whole yet: it must be within `request_timeout`
+    serving    ours to answer: no deadline here, the call has its own
+    idle       between requests: closed after `idle_connection`
+    stalled    the client does not read: aborted after `stalled_after`
+
+The one rule: a connection that was answered before its request was whole, or answered only in part, is not used again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final, TypeAlias, cast
+from urllib.parse import unquote
+
+import httptools
+
+from emceepee.front.exchange import BodyTooLarge, ClientGone, Exchange, Header
+from emceepee.front.settings import FrontSettings
+from emceepee.runtime.clock import Clock
+from emceepee.runtime.spawn import TaskScope
+
+_log = logging.getLogger("emceepee.front")
+
+MAX_HEAD: Final = 64 * 1024
+MAX_PIPELINED: Final = 16
+HIGH_WATER: Final = 256 * 1024
+_ONE_WRITE: Final = 64 * 1024
+"""Up to this a head and its body are joined: one copy is cheaper than a second call to the socket."""
+
+_STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_LENGTH: Final = b"content-length"
+
+Serve: TypeAlias = Callable[[Exchange], Awaitable[None]]
+
+
+class Connections:
+    """What all connections of one server share, and the set of them. `sweep` ends those whose deadline has passed."""
+
+    def __init__(self, serve: Serve, settings: FrontSettings, clock: Clock, tasks: TaskScope) -> None:
+        self.serve = serve
+        self.settings = settings
+        self.clock = clock
+        self.tasks = tasks
+        self.open: set[HttpConnection] = set()
+        self.draining = False
+        self._ended: asyncio.Future[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.open)
+
+    @property
+    def serving(self) -> int:
+        return sum(connection.serving for connection in self.open)
+
+    def sweep(self) -> None:
+        now = self.clock.now()
+        for connection in list(self.open):
+            connection.look_at_deadline(now)
+
+    def drain(self) -> None:
+        """Those that do nothing are closed; the others after what they do."""
+        self.draining = True
+        for connection in list(self.open):
+            if not connection.serving:
+                connection.close()
+
+    def cut_off(self) -> None:
+        """What is being served ends now; whoever has not been answered anything is told so by the front."""
+        for connection in list(self.open):
+            connection.cut_off()
+
+    def abort(self) -> None:
+        for connection in list(self.open):
+            connection.abort()
+
+    async def none_serving(self) -> None:
+        """Until every exchange is over and its answer has left."""
+        while self.open:
+            self._ended = asyncio.get_running_loop().create_future()
+            await self._ended
+
+    def ended(self, connection: HttpConnection) -> None:
+        self.open.discard(connection)
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+
+
+class HttpConnection(asyncio.Protocol):
+    """The socket's side: parses, queues, keeps the deadline. One task serves its exchanges in order."""
+
+    __slots__ = (
+        "_all",
+        "_deadline",
+        "_head_bytes",
+        "_headers",
+        "_parser",
+        "_queue",
+        "_reading",
+        "_runner",
+        "_stalled",
+        "_target",
+        "_transport",
+        "_wake",
+        "_watched",
+        "_writable",
+        "closing",
+        "gone",
+        "serving",
+    )
+
+    def __init__(self, connections: Connections) -> None:
+        self._all = connections
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._queue: deque[WireExchange] = deque()
+        self._reading: WireExchange | None = None
+        self._runner: asyncio.Task[None] | None = None
+        self._watched: WireExchange | None = None
+        self._wake: asyncio.Future[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._target = b""
+        self._headers: list[Header] = []
+        self._head_bytes = 0
+        self._deadline: float | None = None
+        self._stalled: float | None = None
+        self.serving = False
+        self.closing = False
+        self.gone = False
+
+    # -- the socket
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are not of asyncio's classes, only of their shape.
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        if len(self._all.open) >= self._all.settings.max_connections:
+            self._refuse(503)
+            return
+        self._all.open.add(self)
+        self._deadline = self._all.clock.now() + self._all.settings.request_timeout
+
+    def data_received(self, data: bytes) -> None:
+        if self.closing:
+            return
+        if self._reading is None:
+            self._head_bytes += len(data)
+            if self._deadline is None or not self._head_bytes - len(data):
+                self._deadline = self._all.clock.now() + self._all.settings.request_timeout
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._refuse(400)
+        except httptools.HttpParserError:
+            self._refuse(400)
+        else:
+            if self._reading is None and self._head_bytes > MAX_HEAD:
+                self._refuse(431)
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.gone = self.closing = True
+        self._all.ended(self)
+        self._stalled = None
+        for exchange in {self._reading, self._watched, *self._queue} - {None}:
+            cast(WireExchange, exchange).client_left()
+        for waiting in (self._wake, self._writable):
+            if waiting is not None and not waiting.done():
+                waiting.set_result(None)
+
+    def pause_writing(self) -> None:
+        self._writable = asyncio.get_running_loop().create_future()
+        self._stalled = self._all.clock.now() + self._all.settings.stalled_after
+
+    def resume_writing(self) -> None:
+        self._stalled = None
+        waiting, self._writable = self._writable, None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+    # -- what httptools calls
+
+    def on_message_begin(self) -> None:
+        self._target = b""
+        self._headers = []
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = 0
+        method = self._parser.get_method().decode("latin-1")
+        exchange = WireExchange(self, method, path_of(self._target), self._headers)
+        exchange.keep_alive = self._parser.should_keep_alive()
+        exchange.chunks = self._parser.get_http_version() != "1.0"
+        self._reading = exchange
+        self._queue.append(exchange)
+        if len(self._queue) > MAX_PIPELINED:
+            self._refuse(400)
+        elif self._runner is None:
+            self._runner = self._all.tasks.spawn(self._run(), "connection")
+        elif self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    def on_body(self, body: bytes) -> None:
+        if self._reading is not None:
+            self._reading.feed(body)
+
+    def on_message_complete(self) -> None:
+        exchange, self._reading = self._reading, None
+        self._deadline = None
+        if exchange is not None:
+            exchange.whole()
+
+    # -- one exchange after another
+
+    async def _run(self) -> None:
+        try:
+            while not self.closing or self._queue:
+                if not self._queue:
+                    await self._next()
+                    continue
+                exchange = self._queue.popleft()
+                self.serving = True
+                await self._all.serve(exchange)
+                self.serving = False
+                self._watched = None
+                if not exchange.reusable or self._all.draining:
+                    break
+        finally:
+            self.serving = False
+            self.close()
+
+    async def _next(self) -> None:
+        if self._reading is None:
+            self._deadline = self._all.clock.now() + self._all.settings.idle_connection
+        self._wake = asyncio.get_running_loop().create_future()
+        await self._wake
+        self._wake = None
+
+    # -- writing, for the exchange being served
+
+    def write(self, *parts: bytes) -> None:
+        transport = self._transport
+        if transport is None or self.gone or transport.is_closing():
+            return
+        if len(parts) > 1 and sum(map(len, parts)) > _ONE_WRITE:
+            transport.writelines(parts)
+        else:
+            transport.write(b"".join(parts) if len(parts) > 1 else parts[0])
+
+    def watch(self, exchange: WireExchange) -> None:
+        """This one wants to know when the client leaves."""
+        self._watched = exchange
+
+    @property
+    def draining(self) -> bool:
+        return self._all.draining
+
+    @property
+    def max_body(self) -> int:
+        return self._all.settings.max_body
+
+    @property
+    def writable(self) -> asyncio.Future[None] | None:
+        """To be awaited while the client does not read; None when it does."""
+        return self._writable
+
+    # -- deadlines and ends
+
+    def look_at_deadline(self, now: float) -> None:
+        if self._stalled is not None and now >= self._stalled:
+            unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
+            _log.warning("client_does_not_read", extra={"data": {"unsent": unsent}})
+            self.abort()
+        elif self._deadline is not None and now >= self._deadline:
+            self.close()
+
+    def _refuse(self, status: int) -> None:
+        """What is not even a request is answered by its status alone, and only where nothing else is being said."""
+        if not self.serving and not self._queue:
+            self.write(_STATUS_LINES[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
+        self.close()
+
+    def close(self) -> None:
+        """After what was written has left, which a client that does not read must not put off for ever."""
+        self.closing = True
+        transport = self._transport
+        if transport is None or self.gone:
+            return
+        if self._stalled is None and not transport.is_closing():
+            self._stalled = self._all.clock.now() + self._all.settings.stalled_after
+        transport.close()
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    def cut_off(self) -> None:
+        if self._runner is not None:
+            self._runner.cancel()
+
+    def abort(self) -> None:
+        self.closing = True
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class WireExchange:
+    """Implements `front.exchange.Exchange`."""
+
+    __slots__ = (
+        "_connection",
+        "_ended",
+        "_gone",
+        "_parts",
+        "_size",
+        "_started",
+        "_waiting",
+        "_whole",
+        "chunks",
+        "headers",
+        "keep_alive",
+        "method",
+        "path",
+    )
+
+    def __init__(self, connection: HttpConnection, method: str, path: str, headers: list[Header]) -> None:
+        self._connection = connection
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.keep_alive = True
+        self.chunks = True
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._whole = self._started = self._ended = False
+        self._waiting: asyncio.Future[None] | None = None
+        self._gone: asyncio.Future[None] | None = None
+
+    @property
+    def reusable(self) -> bool:
+        """Whether another exchange may follow on this connection."""
+        return self.keep_alive and self._whole and self._ended and not self._connection.closing
+
+    # -- from the connection
+
+    def feed(self, part: bytes) -> None:
+        self._size += len(part)
+        limit = self._connection.max_body
+        if self._size > limit:
+            # Counted on, not kept: whoever reads the body learns that it was too large.
+            self._parts.clear()
+        else:
+            self._parts.append(part)
+        self._tell(self._waiting, self._size > limit)
+
+    def whole(self) -> None:
+        self._whole = True
+        self._tell(self._waiting, True)
+
+    def client_left(self) -> None:
+        self._tell(self._waiting, True)
+        self._tell(self._gone, True)
+
+    def _tell(self, waiting: asyncio.Future[None] | None, now: bool) -> None:
+        if now and waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+    # -- for the front
+
+    async def read_body(self, limit: int, seconds: float) -> bytes:
+        if not self._whole:
+            if (b"expect", b"100-continue") in self.headers and not self._size:
+                self._connection.write(_CONTINUE)
+            async with asyncio.timeout(seconds):
+                await self._until_read(limit)
+        if self._size > limit:
+            raise BodyTooLarge
+        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+
+    async def _until_read(self, limit: int) -> None:
+        while not self._whole and self._size <= limit:
+            if self._connection.gone:
+                raise ClientGone
+            self._waiting = asyncio.get_running_loop().create_future()
+            await self._waiting
+            self._waiting = None
+
+    async def answer(self, status: int, headers: list[Header], body: bytes) -> None:
+        self._started = self._ended = True
+        connection = self._connection
+        connection.write(self._head(status, headers, None if status in (204, 304) else len(body)), body)
+        if connection.writable is not None:
+            await connection.writable
+
+    async def start(self, status: int, headers: list[Header]) -> None:
+        self._started = True
+        head = list(headers)
+        if self.chunks:
+            head.append((b"transfer-encoding", b"chunked"))
+        else:
+            self.keep_alive = False
+        self._connection.write(self._head(status, head, None))
+
+    async def write(self, chunk: bytes) -> None:
+        if not chunk:
+            return
+        if self.chunks:
+            self._connection.write(b"%x\r\n" % len(chunk), chunk, b"\r\n")
+        else:
+            self._connection.write(chunk)
+        if self._connection.writable is not None:
+            await self._connection.writable
+
+    async def end(self) -> None:
+        self._ended = True
+        if self.chunks:
+            self._connection.write(b"0\r\n\r\n")
+        self._tell(self._gone, True)
+
+    async def gone(self) -> None:
+        if self._ended or self._connection.gone:
+            return
+        if self._gone is None:
+            self._gone = asyncio.get_running_loop().create_future()
+            self._connection.watch(self)
+        await self._gone
+
+    def _head(self, status: int, headers: list[Header], length: int | None) -> bytes:
+        parts = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
+        told = False
+        for name, value in headers:
+            told = told or name == _LENGTH
+            parts.append(name + b": " + value + b"\r\n")
+        if length is not None and not told:
+            parts.append(b"content-length: %d\r\n" % length)
+        if not self.keep_alive or not self._whole or self._connection.draining:
+            self.keep_alive = False
+            parts.append(b"connection: close\r\n")
+        parts.append(b"\r\n")
+        return b"".join(parts)
+
+
+def path_of(target: bytes) -> str:
+    """The path of a request target, decoded, without its query; an absolute target counts as its path."""
+    if target.startswith(b"/") and b"%" not in target and b"?" not in target and b"#" not in target:
+        return target.decode("latin-1")
+    try:
+        path = httptools.parse_url(target).path or b"/"
+    except httptools.HttpParserInvalidURLError:
+        return "/"
+    return unquote(path.decode("latin-1"))
