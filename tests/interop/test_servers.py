@@ -86,7 +86,8 @@ async def test_a_list_has_all_that_live_and_marks_the_dead_without_waiting(house
         again, tools = await timed_list(client)
         await note(client, lines, f"list_tools: {first:.1f} s at first, {again:.1f} s later")
     owners = {tool["server"] for tool in tools}
-    assert max(first, again) < LISTED_SECONDS
+    assert first < LISTED_SECONDS
+    assert again < 1.0, "a server that hangs is waited for once"
     assert owners == house.alive
     assert {name for name, line in lines.items() if line["status"] != "fresh"} == set(DEAD)
     assert all(lines[name]["why"] for name in DEAD)

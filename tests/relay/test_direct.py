@@ -240,6 +240,23 @@ async def test_adding_and_removing_a_server_changes_the_lists_of_those_who_liste
     assert heard == [ListChanged("tools")] * 2
 
 
+async def test_who_was_shown_a_list_without_a_slow_server_is_told_when_it_has_answered() -> None:
+    slow = FakeServer(hangs=True, lists={"tools": [tool("x")]})
+    house = make_house(one=FakeServer(lists={"tools": [tool("echo")]}), slow=slow)
+    heard: list[Notice] = []
+    await Direct(house.middle).listen(caller(), Interest(frozenset(("tools",))), heard.append)
+    asking = house.tasks.spawn(listed(house, "tools/list"), "ask")
+    await house.clock.advance(2.1)
+    async with asyncio.timeout(5):
+        assert names(await asking) == ["one__echo"]
+    assert heard == []
+    slow.release()
+    await settle()
+    assert heard == [ListChanged("tools")]
+    assert names(await listed(house, "tools/list")) == ["one__echo", "slow__x"]
+    assert heard == [ListChanged("tools")]
+
+
 async def test_a_listener_hears_every_server_and_resources_of_their_owner() -> None:
     house = two()
     heard: list[Notice] = []

@@ -58,6 +58,12 @@ class FakeServer:
     deliverable: Interest | None = None
     asked: list[Call] = field(default_factory=list)
     timeouts: list[float] = field(default_factory=list)
+    let_go: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def release(self) -> None:
+        """It hangs no more; what it owes is answered."""
+        self.hangs = False
+        self.let_go.set()
 
     def methods(self) -> list[str]:
         return [call.method for call in self.asked]
@@ -78,7 +84,7 @@ class FakeConnection:
         self.server.asked.append(call)
         self.server.timeouts.append(timeout)
         if self.server.hangs:
-            await asyncio.get_running_loop().create_future()
+            await self.server.let_go.wait()
         if call.method in LIST_KEYS:
             return self._list(call)
         if self.server.answer is None:
@@ -142,6 +148,11 @@ class FakePool:
         state: State = "connected" if key in self.connections else "error" if key in self.errors else "not_connected"
         at = "2026-11-01T00:00:00.000Z" if state == "connected" else None
         return Status(state, at, self.errors.get(key), "2025-11-25" if at else None, self.connects.get(key, 0))
+
+    async def try_out(self, definition: ServerDefinition) -> None:
+        fake = self.servers.get(definition.name)
+        if fake is None or fake.fault is not None:
+            raise fake.fault if fake and fake.fault else BackendUnavailable(definition.name, "connection refused")
 
     async def reconnect(self, server: str, scope: str) -> FakeConnection:
         self.connections.pop((server, scope), None)

@@ -28,6 +28,9 @@ from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import ListKind
 from emceepee.vocabulary.outcomes import CacheHints, Failed
 
+OnLate: TypeAlias = Callable[[ServerName, Scope, ListKind], None]
+"""Hears of a list that has come, or come up to date, after it was shown as missing or old."""
+
 Watched: TypeAlias = Callable[[ServerName, Scope, ListKind], bool]
 """Whether the server tells this scope when such a list changes."""
 
@@ -68,7 +71,7 @@ class Shown:
 class _Shelf:
     """What is remembered of one list. `changes` counts the reasons to ask again; `seen` is its value when the kept list
     was asked for, `asking` when the running question was. `slow` is a list whose
-    server was waited for in vain and has not answered since."""
+    server was waited for in vain and has not answered since, `missed` one that was shown as missing or old."""
 
     listed: Listed | None = None
     at: float = 0.0
@@ -78,6 +81,7 @@ class _Shelf:
     task: asyncio.Task[None] | None = None
     asking: int = -1
     slow: bool = False
+    missed: bool = False
     fault: EmceepeeError | None = None
     refused: Failed | None = None
 
@@ -89,6 +93,7 @@ class Listing:
         self._clock = clock
         self._settings = settings
         self._watched = watched
+        self.on_late: OnLate = lambda server, scope, kind: None
         self._shelves: dict[Scope, dict[tuple[ServerName, ListName], _Shelf]] = {}
         self._count = 0
         self._same: WeakValueDictionary[tuple[ServerName, ListName, bytes], Listed] = WeakValueDictionary()
@@ -119,7 +124,10 @@ class Listing:
         await self._wait([one for one in asked if one not in brief], patience)
         await self._wait(brief, min(patience, self._settings.slow_budget))
         late = {id(shelf) for shelf, task in asked if not task.done()}
-        return [(server, self._show(server, shelf, id(shelf) in late, patience)) for server, shelf in shelves]
+        shown = [(server, self._show(server, shelf, id(shelf) in late, patience)) for server, shelf in shelves]
+        for (_, shelf), (_, one) in zip(shelves, shown, strict=True):
+            shelf.missed = shelf.missed or one.state != "fresh"
+        return shown
 
     async def _wait(self, asked: Sequence[tuple[_Shelf, asyncio.Task[None]]], patience: float) -> None:
         if asked and not await wait_at_most(self._clock, [task for _, task in asked], patience):
@@ -216,8 +224,11 @@ class Listing:
         if isinstance(listed, Failed):
             shelf.refused = listed
         elif changes >= shelf.seen:
-            shelf.listed = self._shared(server, listed)
+            before, shelf.listed = shelf.listed, self._shared(server, listed)
             shelf.at, shelf.seen, shelf.connects = self._clock.now(), changes, connects
+            missed, shelf.missed = shelf.missed, False
+            if missed and (before is None or before.digest != listed.digest):
+                self.on_late(server, scope, _TOLD_BY[name])
 
     async def _read(self, server: ServerName, scope: Scope, name: ListName) -> tuple[Listed | Failed, int]:
         """The list and the number of the link it came over. A link that turns out to be lost is made anew once."""

@@ -33,6 +33,7 @@ class Middle:
         self.listing = Listing(self.reach, tasks, clock, self.settings, self.watch.watched)
         self.calls = Calls(self.reach, clock, self.listing.repeatable)
         self.watch.on_list_changed = self.listing.changed
+        self.listing.on_late = self.watch.tell_late
         self._unwatch = registry.watch(self._registry_changed)
 
     def close(self) -> None:

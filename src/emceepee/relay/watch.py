@@ -282,6 +282,12 @@ class Watch:
     def _hearing(self, server: ServerName, scope: Scope) -> Iterator[Standing]:
         return (standing for standing in tuple(self._standings.get(scope, ())) if standing.hears(server))
 
+    def tell_late(self, server: ServerName, scope: Scope, kind: ListKind) -> None:
+        """A list has come which those who hear all servers were shown the others without."""
+        for standing in self._hearing(server, scope):
+            if standing.server is None and kind in standing.lists:
+                standing.on_notice(ListChanged(kind))
+
     def tell_merged(self, kinds: Iterable[ListKind]) -> None:
         """The set of servers changed: whoever hears all of them has other lists now."""
         told = sorted(kinds)
