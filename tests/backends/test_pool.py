@@ -398,3 +398,17 @@ async def test_a_lost_handshake_leaves_no_doubt_about_a_call_that_was_never_made
     house.dialer.fault = OutcomeUnknown("files", "answered HTTP 500")
     with pytest.raises(BackendUnavailable, match="HTTP 500"):
         await house.pool.connection("files", "a")
+
+
+async def test_trying_out_another_definition_of_a_name_leaves_its_link_alone_and_nothing_behind(house: House) -> None:
+    before = (await house.pool.connection("files", "s1")).link
+    await house.pool.try_out(replace(FILES, launch=InProcess("moved")))
+    assert (await house.pool.connection("files", "s1")).link is before
+    assert [link.closed for link in house.dialer.links] == [0, 1]
+    house.dialer.fault = BackendUnavailable("files?", "refused")
+    with pytest.raises(BackendUnavailable, match="refused"):
+        await house.pool.try_out(FILES)
+    house.dialer.gate.clear()
+    with pytest.raises(BackendTimeout, match="within"):
+        await house.pool.try_out(FILES)
+    assert (len(house.pool), house.pool.handles) == (1, 1)

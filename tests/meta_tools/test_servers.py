@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from emceepee.backends.definition import HttpEndpoint, StdioLaunch
+from emceepee.backends.definition import HttpEndpoint, ServerDefinition, StdioLaunch
 from emceepee.errors import BackendTimeout, BackendUnavailable
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.raw_json import to_raw
@@ -103,10 +103,27 @@ async def test_another_url_closes_every_connection_to_the_old_one_and_connects_t
 
 
 @pytest.mark.shows("X-BUG-45")
-async def test_a_change_that_cannot_be_reached_is_taken_back(use: Use) -> None:
+async def test_a_change_that_cannot_be_reached_is_not_made_and_disturbs_nobody(use: Use) -> None:
     house = empty(new=FakeServer())
     await use(house, "add_server", name="new", url=URL)
+    before = dict(house.pool.connections)
     house.pool.servers["new"].fault = BackendUnavailable("new", "refused")
+    error = (await use(house, "add_server", name="new", url="http://moved.example/mcp"))["error"]
+    assert error["message"].endswith("refused; its former definition is kept")
+    assert house.registry.get("new") == definition("new", URL)
+    assert (house.pool.connections, house.pool.dropped) == (before, [])
+
+
+async def test_a_change_that_can_be_reached_once_and_then_no_more_is_taken_back(use: Use) -> None:
+    house = empty(new=FakeServer())
+    await use(house, "add_server", name="new", url=URL)
+    try_out = house.pool.try_out
+
+    async def once(definition: ServerDefinition) -> None:
+        await try_out(definition)
+        house.pool.servers["new"].fault = BackendUnavailable("new", "refused")
+
+    house.pool.try_out = once  # type: ignore[method-assign]
     error = (await use(house, "add_server", name="new", url="http://moved.example/mcp"))["error"]
     assert error["message"].endswith("refused; its former definition is kept")
     assert house.registry.get("new") == definition("new", URL)

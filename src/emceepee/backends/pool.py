@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from emceepee.backends.connection import Connection, Link
@@ -156,6 +156,21 @@ class Pool:
                 arrival.check(server)
         return handle
 
+    async def try_out(self, definition: ServerDefinition) -> None:
+        """Whether a server can be reached as it is defined here, by a link of its own that is closed again. What its
+        name stands for until now goes on undisturbed. Raises `BackendFault`."""
+        # No server has such a name: what is found out of this one must not be believed of the other.
+        trial = replace(definition, name=f"{definition.name}?")
+        try:
+            async with asyncio.timeout(definition.connect_timeout):
+                link, _ = await self._dialer.dial(trial, lambda link, fault: None)
+        except TimeoutError:
+            limit = definition.connect_timeout
+            raise BackendTimeout(definition.name, f"it could not be reached within {limit:g} s") from None
+        finally:
+            self._dialer.forget(trial.name)
+        await bounded(link.close(), self._settings.close_seconds)
+
     async def _let_the_first_finish(self, definition: ServerDefinition) -> None:
         """Until one attempt has told the era, nobody knows whether scopes share; a second one would only double it."""
         slots = self._slots.get(definition.name, {})
@@ -246,7 +261,7 @@ class Pool:
         _log.info("server_connected", extra={"data": {"server": name, "url": slot.definition.address}})
 
     def _has_shared(self, server: ServerName) -> bool:
-        """Two scopes that were both the first may each bring a link for everyone; the others use one of them already."""
+        """Two scopes that were both the first may each bring a link for everyone; others use one of them already."""
         shared = self._slots[server].get(EVERYONE)
         return shared is not None and shared.link is not None and shared.link.alive
 

@@ -40,6 +40,12 @@ async def _reached(desk: Desk, asked: Asked) -> tuple[ServerDefinition, str, Con
     definition = _definition(desk, asked.arguments)
     registry, name = desk.middle.registry, definition.name
     previous = registry.get(name)
+    if previous is not None and previous != definition and registry.refusal(definition) is None:
+        # Replacing a server ends the calls to it, everybody's: not for one that cannot be reached.
+        try:
+            await desk.middle.pool.try_out(definition)
+        except BackendFault as fault:
+            raise _unreachable(name, fault, previous, "updated") from fault
     try:
         added = registry.add(definition, asked.scope)
     except ClientFault as fault:

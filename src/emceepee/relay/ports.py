@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from emceepee.backends.definition import ServerDefinition
 from emceepee.backends.lifecycle import Status
 from emceepee.relay.surface import OnNotice
 from emceepee.vocabulary.abilities import About
@@ -47,6 +48,11 @@ class Pool(Protocol):
         ...
 
     def status(self, server: ServerName, scope: Scope) -> Status: ...
+
+    async def try_out(self, definition: ServerDefinition) -> None:
+        """Raises `errors.BackendFault` where a server as it is defined here cannot be reached; touches nothing that
+        is."""
+        ...
 
     async def reconnect(self, server: ServerName, scope: Scope) -> Connection:
         """Close what this scope has to the server and connect anew, without waiting out a back-off."""
