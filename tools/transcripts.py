@@ -32,11 +32,12 @@ SECONDS = 60
 
 _block = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _moment = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
+_id = re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
 
 
 def timeless(text: str) -> str:
-    """The text with each moment made the same."""
-    return _moment.sub("(a moment)", text)
+    """The text with each moment made the same, and each id, which is made of a moment."""
+    return _id.sub("(an id)", _moment.sub("(a moment)", text))
 
 
 def rewritten(document: str) -> str:

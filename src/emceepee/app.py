@@ -33,9 +33,10 @@ from emceepee.relay.middle import Middle
 from emceepee.relay.surface import Surface
 from emceepee.relay.transparent import Transparent
 from emceepee.runtime.clock import Clock, SystemClock
-from emceepee.runtime.ids import Ids, SystemIds
+from emceepee.runtime.ids import Ids, SystemIds, Ulids
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.sessions.directory import Directory
+from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.raw_json import to_raw
 
@@ -94,7 +95,10 @@ class Gateway:
         self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits.max_servers)
         self.registry = self.backends.registry
         self.pool = self.backends.pool
-        self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay())
+        self.workspaces = Workspaces(clock, Ulids(clock, ids.slot()), bounds=settings.for_sessions())
+        self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay(), self.workspaces)
+        self.pool.on_attached = self.middle.news.connected
+        self.pool.on_scope_lost = self.middle.news.lost
         self.meta = MetaSurface(self.middle)
         self.direct = Direct(self.middle)
         self._transparent: dict[ServerName, Transparent] = {}
@@ -147,11 +151,14 @@ class Gateway:
 
     def start(self) -> None:
         self.front.start()
+        # What belongs to a session ends with it; the rest ends when nobody has used it for long.
+        self.workspaces.watch_idle(self.directory.has)
 
     async def close(self) -> None:
         """The front first, so that nothing new begins; then what it used, from the middle outwards."""
         await self.front.close()
         self.middle.close()
+        await self.workspaces.close()
         await self.tasks.close()
         await self.backends.close()
 

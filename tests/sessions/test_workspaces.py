@@ -77,20 +77,15 @@ async def test_one_that_is_idle_is_ended_once_and_one_in_use_stays(
     clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     all_of_them = made(clock)
-    forgotten: list[str] = []
-
-    async def forget(scope: str) -> None:
-        forgotten.append(scope)
-
-    all_of_them.watch_idle(forget, lambda scope: scope == "listening")
-    all_of_them.at("idle")
-    all_of_them.at("listening")
+    all_of_them.watch_idle(lambda scope: scope == "in a session")
+    idle = all_of_them.at("idle")
+    all_of_them.at("in a session")
     all_of_them.at("working").jobs.spawn(asyncio.Event().wait(), "call")  # type: ignore[arg-type]
     with caplog.at_level(logging.INFO, "emceepee.sessions"):
         await clock.advance(1_800)
         await settle()
-    assert forgotten == ["idle"]
-    assert sorted(all_of_them.scopes()) == ["listening", "working"]
+    assert idle.closed
+    assert sorted(all_of_them.scopes()) == ["in a session", "working"]
     assert [one.message for one in caplog.records] == ["workspace_timeout_cleanup"]
     await all_of_them.close()
     assert (len(all_of_them), clock.waiting) == (0, 0)

@@ -68,6 +68,10 @@ class Connection:
     def link(self) -> Link | None:
         return self._link if self._link is not None and self._link.alive else None
 
+    def holds(self, link: Link) -> bool:
+        """Whether this is the link behind it, dead or alive."""
+        return self._link is link
+
     @property
     def about(self) -> About:
         link = self.link

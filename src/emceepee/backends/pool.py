@@ -36,6 +36,13 @@ class Settings:
 OnLost = Callable[[Link, BackendFault], None]
 
 
+OnAttached = Callable[[Connection], None]
+"""A scope has a live link to a server: its first, or a new one."""
+
+OnScopeLost = Callable[[ServerName, Scope], None]
+"""A scope's link is gone, and nobody here closed it."""
+
+
 class Dialer(Protocol):
     """Opens links; `backends.dial` is the real one."""
 
@@ -103,6 +110,8 @@ class Pool:
         self._slots: dict[ServerName, dict[Scope, _Slot]] = {}
         self._handles: dict[Scope, dict[ServerName, Connection]] = {}
         self._arriving: dict[Scope, set[_Arrival]] = {}
+        self.on_attached: OnAttached = lambda connection: None
+        self.on_scope_lost: OnScopeLost = lambda server, scope: None
 
     def __len__(self) -> int:
         """Live links and attempts."""
@@ -154,6 +163,7 @@ class Pool:
             if arrival.over:
                 await bounded(handle.detach(), self._settings.close_seconds)
                 arrival.check(server)
+            self.on_attached(handle)
         return handle
 
     async def try_out(self, definition: ServerDefinition) -> None:
@@ -280,6 +290,10 @@ class Pool:
         slot.last_error = fault.detail
         slot.step("lose")
         _log.info("server_disconnected", extra={"data": {"server": slot.definition.name, "reason": fault.detail}})
+        name = slot.definition.name
+        for scope in [scope for scope, handles in self._handles.items() if name in handles]:
+            if self._handles[scope][name].holds(link):
+                self.on_scope_lost(name, scope)
 
     async def _close_lost(self, link: Link) -> None:
         await bounded(link.close(), self._settings.close_seconds)

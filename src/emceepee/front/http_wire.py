@@ -439,7 +439,8 @@ class WireExchange:
         if self._gone is None:
             self._gone = asyncio.get_running_loop().create_future()
             self._connection.watch(self)
-        await self._gone
+        # Several may look, and one who stops looking must not end it for the others.
+        await asyncio.shield(self._gone)
 
     def _head(self, status: int, headers: list[Header], length: int | None) -> bytes:
         parts = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]

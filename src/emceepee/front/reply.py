@@ -79,7 +79,7 @@ class Reply:
         gone = self._shop.tasks.spawn(self._exchange.gone(), "is the client there")
         for _ in range(_LOOKS):
             await asyncio.sleep(0)
-        left = gone.done()
+        left = gone.done() and not gone.cancelled()
         gone.cancel()
         return left
 

@@ -19,6 +19,8 @@ from emceepee.errors import (
     OutcomeUnknown,
 )
 from emceepee.relay.reach import SERVER_NOT_FOUND
+from emceepee.state.pending_requests import ASK_NOT_FOUND, BAD_ANSWER
+from emceepee.state.tasks import TASK_NOT_FOUND
 from emceepee.vocabulary.outcomes import Done, Failed
 from emceepee.vocabulary.raw_json import Payload, write
 
@@ -29,6 +31,16 @@ EXECUTION_FAILED = "TOOL_ERR_EXECUTION_FAILED"
 TIMED_OUT = "TOOL_ERR_TIMEOUT"
 DISCONNECTED = "TOOL_ERR_SERVER_DISCONNECTED"
 LIMIT = "TOOL_ERR_LIMIT_REACHED"
+TASK_NOT_FOUND_CODE = "TOOL_ERR_TASK_NOT_FOUND"
+REQUEST_NOT_FOUND = "TOOL_ERR_REQUEST_NOT_FOUND"
+INVALID_ANSWER = "TOOL_ERR_INVALID_ANSWER"
+
+_OF_STATE = {
+    TASK_NOT_FOUND: (TASK_NOT_FOUND_CODE, "Call list_tasks with include_completed to see which there are."),
+    ASK_NOT_FOUND: (REQUEST_NOT_FOUND, "It was answered or has expired; await_activity shows what is open."),
+    BAD_ANSWER: (INVALID_ANSWER, "Correct the answer and send it again; the question is still open."),
+}
+"""Reasons that our own tables give, with the code and the next step a model is told."""
 
 
 class ToolExecutionError(EmceepeeError):
@@ -75,6 +87,10 @@ def tool_error(error: EmceepeeError, about: dict[str, Any], patience_ms: int | N
             return ToolExecutionError(
                 SERVER_NOT_FOUND_CODE, error.message, details, "Call list_servers, or add_server to add it."
             )
+        case ClientFault(data={"reason": str(reason)} as data) if reason in _OF_STATE:
+            code, next_step = _OF_STATE[reason]
+            details = about | {key: value for key, value in data.items() if key != "reason"}
+            return ToolExecutionError(code, error.message, details, next_step)
         case LimitReached():
             return ToolExecutionError(LIMIT, str(error), {"limit": error.limit}, "Remove something first.")
         case BackendFault():

@@ -1,11 +1,14 @@
 """`execute_tool`: one tool of one server, its result as it came.
 
+A call belongs to its workspace: when its time is over it goes on as a task, and is never made twice.
+
 The one rule: what the server answered is passed on untouched (D9); only a refusal is looked into, and what we found out
 comes beside the server's words, not instead of them.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from msgspec import Raw
@@ -14,6 +17,7 @@ from emceepee.errors import EmceepeeError
 from emceepee.meta_tools.answers import (
     TOOL_NOT_FOUND,
     ToolExecutionError,
+    answer,
     error_answer,
     refusal,
     text_block,
@@ -23,45 +27,88 @@ from emceepee.meta_tools.desk import Desk
 from emceepee.meta_tools.explain import misfits
 from emceepee.meta_tools.tool import Asked, Param, make_tool
 from emceepee.relay.call import TOOLS_CALL
+from emceepee.relay.job import Job
 from emceepee.relay.ports import Connection
 from emceepee.relay.reach import nearest
 from emceepee.relay.settings import RelaySettings
+from emceepee.sessions.workspace import Workspace
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.outcomes import Done, Failed
 from emceepee.vocabulary.raw_json import NotThatShape, read_items, to_raw, write
+
+_log = logging.getLogger("emceepee.meta_tools")
 
 _LONG = 30.0
 """From here on a call's own time-out is longer than any attempt to connect, which the pool limits by itself."""
 
 
 async def _execute_tool(desk: Desk, asked: Asked) -> Done:
-    arguments, original = asked.arguments, asked.call
-    server, tool = arguments["server"], arguments["tool"]
-    timeout_ms = arguments.get("timeout_ms", desk.middle.settings.execute_timeout_ms)
-    params = {"name": to_raw(tool)}
-    given = arguments.get("args")
-    if given is not None:
-        params["arguments"] = given
-    call = Call(TOOLS_CALL, params, original.caller, original.meta, original.wants_progress, original.log_level)
+    server, tool = asked.arguments["server"], asked.arguments["tool"]
+    timeout_ms = asked.arguments.get("timeout_ms", desk.middle.settings.execute_timeout_ms)
+    workspace = desk.middle.workspaces.at(asked.scope)
+    ttl_ms = workspace.tasks.ttl(asked.arguments.get("task_ttl_ms"))
     try:
         connection, seconds = await _connection(desk, server, asked.scope, timeout_ms / 1000)
     except EmceepeeError as error:
         raise tool_error(error, _about(server, tool)) from error
+    job = Job(workspace, server, _call(asked), asked.on_notice, desk.middle.news.told)
+    job.start(desk.middle.calls, connection, seconds)
+    if not await job.wait(seconds):
+        return _promoted(workspace, job, ttl_ms)
     try:
-        outcome = await desk.middle.calls.carry(server, call, asked.on_notice, seconds, connection)
+        done = await _answered(desk, asked, job)
     except EmceepeeError as error:
-        raise tool_error(error, _about(server, tool), timeout_ms) from error
+        done = error_answer(tool_error(error, _about(server, tool), timeout_ms))
+    done.delivery = job
+    return done
+
+
+def _call(asked: Asked) -> Call:
+    original = asked.call
+    params = {"name": to_raw(asked.arguments["tool"])}
+    given = asked.arguments.get("args")
+    if given is not None:
+        params["arguments"] = given
+    return Call(TOOLS_CALL, params, original.caller, original.meta, original.wants_progress, original.log_level)
+
+
+async def _answered(desk: Desk, asked: Asked, job: Job) -> Done:
+    outcome = job.answer()
     if isinstance(outcome, Failed):
-        raise await _explained(desk, asked, refusal(outcome, _about(server, tool)))
+        raise await _explained(desk, asked, refusal(outcome, _about(job.server, asked.arguments["tool"])))
     if not outcome.payload.may_have("isError"):
         return outcome
     return await _beside_an_error(desk, asked, outcome)
 
 
+NOTE = "Showing pending state for server '{}' only. Use await_activity for all servers."
+
+
+def _promoted(workspace: Workspace, job: Job, ttl_ms: int) -> Done:
+    """The call goes on, as a task."""
+    try:
+        task = job.promote(ttl_ms)
+    except EmceepeeError:
+        # Nobody could ever ask for its answer.
+        job.stop()
+        raise
+    data = {"server": job.server, "tool": task.tool, "taskId": task.id}
+    _log.info("tool_execution_timeout", extra={"data": data})
+    working = [one.brief() for one in workspace.tasks.views(job.server)]
+    return answer(
+        {
+            "timeout": True,
+            "task": task.shown(),
+            "server_pending": {"server": job.server, "working_tasks": working},
+            "note": NOTE.format(job.server),
+        }
+    )
+
+
 async def _connection(desk: Desk, server: str, scope: str, seconds: float) -> tuple[Connection, float]:
-    """Within the call's own time, and what of it is left."""
+    """Within the call's own time, and what of it is left. Whoever will not wait at all still wants it begun."""
     reach = desk.middle.reach
-    if seconds >= _LONG:
+    if seconds >= _LONG or seconds == 0:
         return await reach.connection(server, scope), seconds
     began = desk.middle.clock.now()
     connection = await reach.connection_within(server, scope, seconds)
@@ -138,13 +185,20 @@ def _misfits(desk: Desk, asked: Asked) -> list[str]:
 TOOLS = (
     make_tool(
         "execute_tool",
-        "Call one tool of one server; its result comes back unchanged.",
+        "Call one tool of one server; its result comes back unchanged, or a taskId if it takes longer than timeout_ms: "
+        "then await_activity, then get_task_result.",
         _execute_tool,
         {
             "server": Param("string", required=True),
             "tool": Param("string", "as list_tools names it", required=True, aliases=("tool_name", "toolName")),
             "args": Param("object", "the tool's arguments", aliases=("arguments",)),
-            "timeout_ms": Param("integer", "default 120000", least=0, most=RelaySettings().max_execute_timeout_ms),
+            "timeout_ms": Param(
+                "integer",
+                "default 120000; then it goes on as a task",
+                least=0,
+                most=RelaySettings().max_execute_timeout_ms,
+            ),
+            "task_ttl_ms": Param("integer", "how long that task may run; default 300000", least=1),
         },
         destroys=True,
     ),

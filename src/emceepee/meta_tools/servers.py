@@ -19,7 +19,7 @@ from emceepee.meta_tools.tool import Arguments, Asked, Param, make_tool
 from emceepee.meta_tools.tools import summary
 from emceepee.relay.ports import Connection
 from emceepee.relay.reach import unknown_server
-from emceepee.vocabulary.names import Scope, ServerName
+from emceepee.vocabulary.names import Scope, ServerName, scope_label
 from emceepee.vocabulary.outcomes import Done
 
 _MAX_SHOWN_TOOLS = 50
@@ -33,6 +33,8 @@ async def _add_server(desk: Desk, asked: Asked) -> Done:
         # What another add_server of this name has not reached yet is nothing to go back to.
         definition, added, connection = await _reached(desk, asked)
     name = definition.name
+    if added != "same":
+        desk.middle.news.added(name, definition.address, asked.scope, replaced=added == "updated")
     return answer({"name": name, "result": added} | await _welcome(desk, asked.scope, name, connection))
 
 
@@ -142,6 +144,7 @@ async def _remove_server(desk: Desk, asked: Asked) -> Done:
     registry = desk.middle.registry
     if not registry.remove(name, asked.scope):
         raise unknown_server(name, [known.name for known in registry.list()])
+    desk.middle.news.removed(name, scope_label(asked.scope))
     closed = await desk.middle.reach.ended(name)
     message = "Server removed" if closed else "Server removed; a connection to it is still closing"
     return answer({"success": True, "name": name, "message": message})
@@ -201,7 +204,8 @@ async def _get_server_status(desk: Desk, asked: Asked) -> Done:
         said["capabilities"] = about.capabilities
         said |= {"serverInfo": about.server_info} if about.server_info is not None else {}
         said |= {"instructions": about.instructions} if about.instructions else {}
-    return answer(said | {"working_tasks": []})
+    working = desk.middle.workspaces.at(asked.scope).tasks.views(name)
+    return answer(said | {"working_tasks": [task.brief() for task in working]})
 
 
 _NAME = {"name": Param("string", required=True, aliases=("server",))}

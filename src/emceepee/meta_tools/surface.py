@@ -12,6 +12,7 @@ from emceepee.errors import ClientFault, EmceepeeError
 from emceepee.meta_tools.answers import error_answer, tool_error
 from emceepee.meta_tools.arguments import read_arguments
 from emceepee.meta_tools.desk import Desk
+from emceepee.meta_tools.news_blocks import with_news
 from emceepee.meta_tools.table import INPUT_SCHEMAS, LIST_PAYLOAD, TABLE
 from emceepee.meta_tools.tool import Asked
 from emceepee.relay.middle import Middle
@@ -50,6 +51,8 @@ class MetaSurface:
         return "meta"
 
     async def describe(self, caller: Caller) -> Description:
+        # Who arrives has a workspace from then on, so that nothing that happens next is missed.
+        self._middle.workspaces.at(caller.scope)
         return Description(CAPABILITIES, INSTRUCTIONS)
 
     async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
@@ -66,11 +69,18 @@ class MetaSurface:
         tool = TABLE.get(name or "")
         if tool is None:
             raise _unknown_tool(name)
+        scope = call.caller.scope
         try:
-            arguments = read_arguments(tool, call.params.get("arguments"))
-            return await tool.handler(self._desk, Asked(arguments, call, on_notice))
+            workspace = self._middle.workspaces.at(scope)
         except EmceepeeError as error:
             return error_answer(tool_error(error, {}))
+        try:
+            arguments = read_arguments(tool, call.params.get("arguments"))
+            done = await tool.handler(self._desk, Asked(arguments, call, on_notice))
+        except EmceepeeError as error:
+            done = error_answer(tool_error(error, {}))
+        workspace.touch()
+        return done if tool.tells_all else with_news(done, workspace)
 
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
         watch = self._middle.watch

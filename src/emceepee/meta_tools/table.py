@@ -5,7 +5,7 @@ The one rule: this list depends on nothing: not on the servers there are, the cl
 
 from __future__ import annotations
 
-from emceepee.meta_tools import execution, prompts, resources, servers, tools
+from emceepee.meta_tools import activity, buffers, execution, prompts, resources, servers, tasks, tools
 from emceepee.meta_tools.tool import Tool
 from emceepee.vocabulary.raw_json import to_raw, write
 
@@ -17,6 +17,9 @@ TABLE: dict[str, Tool] = {
         *execution.TOOLS,
         *resources.TOOLS,
         *prompts.TOOLS,
+        *buffers.TOOLS,
+        *tasks.TOOLS,
+        *activity.TOOLS,
     )
 }
 

@@ -88,6 +88,9 @@ class Tool:
     destroys: bool = False
     idempotent: bool = False
     reaches_out: bool = True
+    tells_all: bool = False
+    """Its own answer holds what other answers carry beside their result."""
+
     names: Mapping[str, str] = field(default_factory=dict)
     """Every spelling that is taken, to the parameter's name. Filled by `make_tool`."""
     required: tuple[str, ...] = ()

@@ -9,19 +9,28 @@ from emceepee.backends.registry import Change, Registry
 from emceepee.errors import EmceepeeError
 from emceepee.relay.call import Calls
 from emceepee.relay.listing import Listing
+from emceepee.relay.news import News
 from emceepee.relay.ports import Pool
 from emceepee.relay.reach import Reach
 from emceepee.relay.settings import RelaySettings
 from emceepee.relay.watch import Watch
 from emceepee.runtime.clock import Clock
+from emceepee.runtime.ids import SystemIds, Ulids
 from emceepee.runtime.spawn import TaskScope
+from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import EVERY_LIST
 
 
 class Middle:
     def __init__(
-        self, pool: Pool, registry: Registry, tasks: TaskScope, clock: Clock, settings: RelaySettings | None = None
+        self,
+        pool: Pool,
+        registry: Registry,
+        tasks: TaskScope,
+        clock: Clock,
+        settings: RelaySettings | None = None,
+        workspaces: Workspaces | None = None,
     ) -> None:
         self.settings = settings or RelaySettings()
         self.pool = pool
@@ -34,6 +43,10 @@ class Middle:
         self.calls = Calls(self.reach, clock, self.listing.repeatable)
         self.watch.on_list_changed = self.listing.changed
         self.listing.on_late = self.watch.tell_late
+        # Not `or`: one that has no workspace yet is empty, and all the same the one.
+        self.workspaces = Workspaces(clock, Ulids(clock, SystemIds().slot())) if workspaces is None else workspaces
+        self.news = News(self.workspaces)
+        self.watch.on_told = self.news.told
         self._unwatch = registry.watch(self._registry_changed)
 
     def close(self) -> None:
@@ -41,7 +54,9 @@ class Middle:
         self._unwatch()
 
     async def forget(self, scope: Scope) -> None:
-        """Never raises: the session is over whatever its servers say."""
+        """Never raises: the session is over whatever its servers say. What it asked for ends before its connections, so
+        that its servers can still be told."""
+        await self.workspaces.end(scope)
         self.watch.forget(scope)
         self.listing.forget(scope)
         await self.pool.release(scope)
@@ -53,6 +68,7 @@ class Middle:
         waiting = self.watch.replaced(change.name)
         self.watch.tell_merged(EVERY_LIST)
         if change.kind == "updated":
+            self.news.changed(change.name)
             for scope in waiting:
                 self.tasks.spawn(self._again(change.name, scope), f"again {change.name}")
 

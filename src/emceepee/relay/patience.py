@@ -18,6 +18,8 @@ async def wait_at_most(clock: Clock, work: Collection[asyncio.Future[Any]], seco
     pending = [future for future in work if not future.done()]
     if not pending:
         return True
+    if seconds <= 0:
+        return False
     woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     left = len(pending)
 

@@ -18,6 +18,9 @@ class RelaySettings:
     execute_timeout_ms: int = 120_000
     max_execute_timeout_ms: int = 3_600_000
 
+    max_await_ms: int = 50_000
+    """How long `await_activity` waits at most: common clients give a call up after 60 s."""
+
     listing_budget: float = 2.0
     """How long a question to all servers waits for the slow ones; they go on in the background."""
 

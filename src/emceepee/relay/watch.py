@@ -45,6 +45,8 @@ OwnerOf: TypeAlias = Callable[[str], Awaitable[ServerName | None]]
 """Which server a resource belongs to, or None when nobody has it."""
 
 OnListChanged: TypeAlias = Callable[[ServerName, Scope, ListKind], None]
+OnTold: TypeAlias = Callable[[ServerName, Scope, Notice], None]
+"""Hears everything that comes unasked, whoever listens to it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -94,6 +96,7 @@ class _Seen:
 class Watch:
     def __init__(self, tasks: TaskScope, settings: RelaySettings) -> None:
         self.on_list_changed: OnListChanged = lambda server, scope, kind: None
+        self.on_told: OnTold = lambda server, scope, notice: None
         self._tasks = tasks
         self._settings = settings
         self._standings: dict[Scope, list[Standing]] = {}
@@ -269,6 +272,7 @@ class Watch:
         """From a connection, unasked."""
         if isinstance(notice, ListChanged):
             self.on_list_changed(server, scope, notice.kind)
+        self.on_told(server, scope, notice)
         if isinstance(notice, LogLine) and not self._wants_level(scope, notice):
             return
         for standing in self._hearing(server, scope):

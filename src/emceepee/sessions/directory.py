@@ -61,6 +61,9 @@ class Directory:
     def sessions(self) -> list[Session]:
         return list(self._sessions.values())
 
+    def has(self, session_id: SessionId) -> bool:
+        return session_id in self._sessions
+
     def new_id(self) -> SessionId:
         """The slot names this process for whoever routes between several; the rest is secret."""
         return f"{self._slot}.{self._ids.secret()}"

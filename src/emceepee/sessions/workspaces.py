@@ -7,7 +7,7 @@ that moment, each with an event of its own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from emceepee.errors import LimitReached
@@ -24,11 +24,8 @@ from emceepee.vocabulary.names import Scope, ServerName, scope_label
 
 _log = logging.getLogger("emceepee.sessions")
 
-Forget: TypeAlias = Callable[[Scope], Awaitable[None]]
-"""Ends all that hangs on a scope, its workspace too."""
-
 Used: TypeAlias = Callable[[Scope], bool]
-"""Whether somebody outside still needs a scope: an open stream, say."""
+"""Whether somebody outside still needs a scope: it is a session that lives."""
 
 
 class Workspaces:
@@ -95,30 +92,27 @@ class Workspaces:
 
     # -- idleness
 
-    def watch_idle(self, forget: Forget, used: Used = lambda scope: False) -> None:
+    def watch_idle(self, used: Used = lambda scope: False) -> None:
         """Sweep from now on, until `close`. Idempotent."""
         if self.closed or self._timer is not None:
             return
-        self._timer = self._clock.after(self._bounds.sweep_every, lambda: self._swept(forget, used))
+        self._timer = self._clock.after(self._bounds.sweep_every, lambda: self._swept(used))
 
-    def _swept(self, forget: Forget, used: Used) -> None:
+    def _swept(self, used: Used) -> None:
         self._timer = None
-        self.sweep(forget, used)
-        self.watch_idle(forget, used)
+        self.sweep(used)
+        self.watch_idle(used)
 
-    def sweep(self, forget: Forget, used: Used = lambda scope: False) -> int:
-        """End every workspace that is idle; how many."""
+    def sweep(self, used: Used = lambda scope: False) -> int:
+        """End every workspace that is idle; how many. Connections stay: whoever has no session has nothing else here
+        that could end, and the next use finds them."""
         now, limit = self._clock.now(), self._bounds.idle_limit
         idle = [one for one in self._at.values() if is_idle(one.last_used, one.busy or used(one.scope), now, limit)]
         for workspace in idle:
             del self._at[workspace.scope]
             _log.info("workspace_timeout_cleanup", extra={"data": {"workspace": scope_label(workspace.scope)}})
-            self._sweeping.spawn(self._forget(workspace, forget), "forget")
+            self._sweeping.spawn(workspace.close(), "close idle")
         return len(idle)
-
-    async def _forget(self, workspace: Workspace, forget: Forget) -> None:
-        await workspace.close()
-        await forget(workspace.scope)
 
     async def close(self) -> None:
         self.closed = True

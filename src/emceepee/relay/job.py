@@ -1,0 +1,129 @@
+"""One call that belongs to its workspace and not to the request that began it.
+
+It decides nothing about patience: whoever waits for it does, and promotes it when he waits no more. The one rule: an
+answer has one place to go, the response while somebody waits, and the task after that; if the response is lost, a task
+is made for it, so that it can still be had.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from msgspec import Raw
+
+from emceepee.errors import ClientFault, EmceepeeError, LimitReached
+from emceepee.relay.call import Calls
+from emceepee.relay.patience import wait_at_most
+from emceepee.relay.ports import Connection
+from emceepee.relay.surface import OnNotice
+from emceepee.sessions.workspace import Workspace
+from emceepee.state.tasks import TaskView
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.names import Scope, ServerName
+from emceepee.vocabulary.notices import LogLine, Notice
+from emceepee.vocabulary.outcomes import Done, Failed, Outcome
+from emceepee.vocabulary.raw_json import read_text
+
+Told = Callable[[ServerName, Scope, Notice], None]
+
+_TRUE = Raw(b"true")
+
+
+class Job:
+    """Implements `vocabulary.outcomes.Delivery` for the response that carries its answer."""
+
+    def __init__(
+        self, workspace: Workspace, server: ServerName, call: Call, on_notice: OnNotice | None, told: Told
+    ) -> None:
+        self.workspace = workspace
+        self.server = server
+        self.call = call
+        self._on_notice = on_notice
+        self._told = told
+        self._running: asyncio.Task[None] | None = None
+        self._answer: Outcome | EmceepeeError | None = None
+        self._task_id: str | None = None
+
+    def start(self, calls: Calls, connection: Connection, patience: float) -> None:
+        """The call may last as long as it is waited for, and as long as a task can live after that (X-BUG-27)."""
+        longest = patience + self.workspace.tasks.settings.max_ttl_ms / 1000
+        work = self._run(calls, connection, longest)
+        self._running = self.workspace.jobs.spawn(work, f"call {self.server}")
+
+    async def _run(self, calls: Calls, connection: Connection, longest: float) -> None:
+        try:
+            self._answer = await calls.carry(self.server, self.call, self._hear, longest, connection)
+        except EmceepeeError as error:
+            self._answer = error
+        self._running = None
+        if self._task_id is not None:
+            self._report(self._task_id)
+
+    def _hear(self, notice: Notice) -> None:
+        if isinstance(notice, LogLine):
+            self._told(self.server, self.workspace.scope, notice)
+        if self._on_notice is not None:
+            self._on_notice(notice)
+
+    async def wait(self, seconds: float) -> bool:
+        """Whether it has ended within that time. Cancelling the wait calls it off."""
+        running = self._running
+        try:
+            return running is None or await wait_at_most(self.workspace.clock, (running,), seconds)
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+
+    def answer(self) -> Outcome:
+        """After it ended. Raises what the call raised."""
+        if isinstance(self._answer, EmceepeeError):
+            raise self._answer
+        if self._answer is None:
+            raise ClientFault(-32603, "The session ended during the call")
+        return self._answer
+
+    def promote(self, ttl_ms: int | None = None) -> TaskView:
+        """Nobody waits any more. Raises `LimitReached`, and `ClientFault` for a ttl that is no time."""
+        params = self.call.params
+        what = (self.server, read_text(params.get("name")) or "", _kept(params.get("arguments")))
+        view = self.workspace.begin_task(what, self.stop, ttl_ms)
+        self._task_id = view.id
+        self._on_notice = None
+        return view
+
+    def stop(self) -> None:
+        """The server is told that nobody wants its answer."""
+        if self._running is not None:
+            self._running.cancel()
+
+    def _report(self, task_id: str) -> None:
+        tasks, now = self.workspace.tasks, self.workspace.now()
+        # A task that was cancelled or has expired meanwhile wants no answer (A-EXE-10).
+        with contextlib.suppress(ClientFault):
+            match self._answer:
+                case Done(payload=payload):
+                    is_error = payload.may_have("isError") and payload.get("isError") == _TRUE
+                    tasks.complete(task_id, payload.raw().copy(), is_error, now)
+                case Failed(message=message):
+                    tasks.fail(task_id, message, now)
+                case error:
+                    tasks.fail(task_id, str(error), now)
+
+    # -- delivery
+
+    def committed(self) -> None:
+        pass
+
+    def lost(self) -> None:
+        if self._answer is None or self._task_id is not None:
+            return
+        # In a workspace that is over or full there is nobody left to ask for it.
+        with contextlib.suppress(LimitReached):
+            self._report(self.promote().id)
+
+
+def _kept(raw: Raw | None) -> Raw | None:
+    """A copy lets go of the message it came in."""
+    return None if raw is None else raw.copy()

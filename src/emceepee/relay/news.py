@@ -1,0 +1,65 @@
+"""What servers do, told to the workspaces it concerns: connected, lost, removed, and what they say unasked.
+
+It makes no workspace: whoever never used the meta-tools has none, and is told by other means.
+
+The one rule: what happens on one scope's connection is told to that scope only; what happens to the list of servers, to
+all.
+"""
+
+from __future__ import annotations
+
+from emceepee.backends.connection import Connection
+from emceepee.sessions.workspaces import Workspaces
+from emceepee.vocabulary.names import Scope, ServerName
+from emceepee.vocabulary.notices import ListChanged, LogLine, Notice, OtherNotice, Progress, ResourceUpdated
+from emceepee.vocabulary.raw_json import read_text, to_raw
+
+
+class News:
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
+
+    def connected(self, connection: Connection) -> None:
+        workspace = self._workspaces.find(connection.scope)
+        if workspace is not None:
+            data = {"name": connection.server, "capabilities": connection.about.capabilities}
+            workspace.record("server_connected", connection.server, data)
+
+    def lost(self, server: ServerName, scope: Scope) -> None:
+        """Not for what we closed ourselves."""
+        workspace = self._workspaces.find(scope)
+        if workspace is not None:
+            workspace.disconnected(server)
+
+    def added(self, server: ServerName, url: str, by: Scope, replaced: bool) -> None:
+        """Connected for the first time, under a new name, or anew at another address (X-BUG-46)."""
+        if replaced:
+            self._workspaces.server_removed(server, None)
+        self._workspaces.server_added(server, url, by)
+
+    def removed(self, server: ServerName, by: str | None) -> None:
+        self._workspaces.server_removed(server, by)
+
+    def changed(self, server: ServerName) -> None:
+        """Its connections are closed because it is another one now: what they carried is lost."""
+        for scope in self._workspaces.scopes():
+            workspace = self._workspaces.find(scope)
+            if workspace is not None:
+                workspace.removed(server)
+
+    def told(self, server: ServerName, scope: Scope, notice: Notice) -> None:
+        workspace = self._workspaces.find(scope)
+        if workspace is None:
+            return
+        match notice:
+            case LogLine(level=level, params=params):
+                workspace.logged(server, level, params.get("data"), read_text(params.get("logger")), "protocol")
+            case ListChanged(kind=kind):
+                workspace.heard(server, f"notifications/{kind}/list_changed", None)
+            case ResourceUpdated(uri=uri, params=params):
+                workspace.heard(server, "notifications/resources/updated", to_raw(params | {"uri": to_raw(uri)}))
+            case OtherNotice(method=method, params=params):
+                workspace.heard(server, method, to_raw(params) if params else None)
+            case Progress():
+                # Merged per token on its way to whoever asked; it would push everything else out (X-GAP-17).
+                pass
