@@ -1,7 +1,7 @@
 """One HTTP exchange as the front sees it: what came, and four ways to answer.
 
-It knows nothing of MCP. The one rule: no other file of the front knows what serves HTTP, so that a hand-written
-protocol can take uvicorn's place by implementing `Exchange`.
+It knows nothing of MCP. The one rule: no other file of the front knows what serves HTTP: our own wire does
+(`http_wire.py`), and an ASGI server can, for whoever embeds us in one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class Exchange(Protocol):
     method: str
     path: str
     headers: list[Header]
+    memory: dict[str, Any]
+    """What the front wants to find again in the next exchange of the same connection."""
 
     async def read_body(self, limit: int, seconds: float) -> bytes:
         """All of it. Raises `BodyTooLarge`, `ClientGone`, or `TimeoutError` when it begins and does not end. One that
@@ -57,12 +59,13 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 class AsgiExchange:
     """The ASGI form of it."""
 
-    __slots__ = ("_receive", "_send", "headers", "method", "path")
+    __slots__ = ("_receive", "_send", "headers", "memory", "method", "path")
 
     def __init__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.headers: list[Header] = scope["headers"]
+        self.memory: dict[str, Any] = {}
         self._receive = receive
         self._send = send
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from emceepee.front.exchange import Header
-from emceepee.front.guards import Refused
+from emceepee.front.guards import Refused, read_accept
 
 VERSION: Final = b"mcp-protocol-version"
 _ONCE: Final = (b"host", b"origin", b"mcp-session-id")
@@ -18,10 +18,11 @@ class Head:
     """Values as text, the first where there are several. Nearly no head has any header twice, so that is looked for
     only when the numbers differ."""
 
-    __slots__ = ("_values", "doubled", "versions")
+    __slots__ = ("_values", "acceptable", "doubled", "headers", "versions")
 
     def __init__(self, headers: list[Header]) -> None:
         values = dict(headers)
+        self.headers = headers
         self.doubled: str | None = None
         if len(values) == len(headers):
             version = values.get(VERSION)
@@ -32,6 +33,7 @@ class Head:
             names = [name for name, _ in headers]
             self.doubled = next((name.decode() for name in _ONCE if names.count(name) > 1), None)
         self._values = values
+        self.acceptable = read_accept(self.get(b"accept"))
 
     def get(self, name: bytes) -> str | None:
         value = self._values.get(name)

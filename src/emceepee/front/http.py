@@ -26,7 +26,6 @@ from emceepee.front.guards import (
     check_length,
     check_method,
     check_origin,
-    read_accept,
     too_large,
 )
 from emceepee.front.heads import Head
@@ -53,6 +52,20 @@ _MODERN_METHODS: Final = ("POST",)
 def always_local(exchange: Exchange) -> str:
     """Nobody authenticates: whoever reaches us is the one local principal."""
     return LOCAL
+
+
+class _KnownPost:
+    """A head that passed all guards, kept for the next request of its connection."""
+
+    __slots__ = ("_asked", "head", "path")
+
+    def __init__(self, asked: str, path: str, head: Head) -> None:
+        self._asked = asked
+        self.path = path
+        self.head = head
+
+    def covers(self, exchange: Exchange) -> bool:
+        return exchange.method == "POST" and exchange.path == self._asked and exchange.headers == self.head.headers
 
 
 class HttpFront:
@@ -116,6 +129,13 @@ class HttpFront:
             await answers.refuse(exchange, Refused(500, "Internal error"))
 
     async def _serve(self, exchange: Exchange) -> None:
+        known = exchange.memory.get("post")
+        if known is not None and known.covers(exchange):
+            # The same head as last time on this connection: what the guards say of it cannot have changed.
+            surface = self._surfaces(known.path)
+            if surface is not None and not self._shop.draining:
+                await self._read_post(exchange, surface, known.path, known.head)
+                return
         head = Head(exchange.headers)
         settings = self._shop.settings
         refused = (
@@ -168,12 +188,16 @@ class HttpFront:
     async def _post(self, exchange: Exchange, surface: Surface, path: str, head: Head) -> None:
         refused = (
             check_content_type(head.get(b"content-type"), head.get(b"content-encoding"))
-            or check_accept(read_accept(head.get(b"accept")))
+            or check_accept(head.acceptable)
             or check_length(head.get(b"content-length"), self._limits.max_bytes)
         )
         if refused is not None:
             await answers.refuse(exchange, refused)
             return
+        exchange.memory["post"] = _KnownPost(exchange.path, path, head)
+        await self._read_post(exchange, surface, path, head)
+
+    async def _read_post(self, exchange: Exchange, surface: Surface, path: str, head: Head) -> None:
         try:
             body = await exchange.read_body(self._limits.max_bytes, self._shop.settings.body_timeout)
             message = read_messages(body, self._limits)

@@ -20,7 +20,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 from urllib.parse import unquote
 
 import httptools
@@ -34,6 +34,7 @@ _log = logging.getLogger("emceepee.front")
 
 MAX_HEAD: Final = 64 * 1024
 MAX_PIPELINED: Final = 16
+MAX_LENGTH_DIGITS: Final = 18
 HIGH_WATER: Final = 256 * 1024
 _ONE_WRITE: Final = 64 * 1024
 """Up to this a head and its body are joined: one copy is cheaper than a second call to the socket."""
@@ -55,6 +56,8 @@ class Connections:
         self.tasks = tasks
         self.open: set[HttpConnection] = set()
         self.draining = False
+        self.now = clock.now()
+        """As of the last sweep: exact enough for deadlines of tens of seconds, and free."""
         self._ended: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
@@ -65,9 +68,9 @@ class Connections:
         return sum(connection.serving for connection in self.open)
 
     def sweep(self) -> None:
-        now = self.clock.now()
+        self.now = self.clock.now()
         for connection in list(self.open):
-            connection.look_at_deadline(now)
+            connection.look_at_deadline(self.now)
 
     def drain(self) -> None:
         """Those that do nothing are closed; the others after what they do."""
@@ -105,6 +108,7 @@ class HttpConnection(asyncio.Protocol):
         "_deadline",
         "_head_bytes",
         "_headers",
+        "_owed_body",
         "_parser",
         "_queue",
         "_reading",
@@ -117,6 +121,7 @@ class HttpConnection(asyncio.Protocol):
         "_writable",
         "closing",
         "gone",
+        "memory",
         "serving",
     )
 
@@ -133,8 +138,10 @@ class HttpConnection(asyncio.Protocol):
         self._target = b""
         self._headers: list[Header] = []
         self._head_bytes = 0
+        self._owed_body = 0
         self._deadline: float | None = None
         self._stalled: float | None = None
+        self.memory: dict[str, Any] = {}
         self.serving = False
         self.closing = False
         self.gone = False
@@ -149,19 +156,22 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(503)
             return
         self._all.open.add(self)
-        self._deadline = self._all.clock.now() + self._all.settings.request_timeout
+        self._deadline = self._all.now + self._all.settings.request_timeout
 
     def data_received(self, data: bytes) -> None:
         if self.closing:
             return
+        if self._owed_body:
+            self._take_body(data)
+            return
         if self._reading is None:
             self._head_bytes += len(data)
             if self._deadline is None or not self._head_bytes - len(data):
-                self._deadline = self._all.clock.now() + self._all.settings.request_timeout
+                self._deadline = self._all.now + self._all.settings.request_timeout
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._refuse(400)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._ignore_upgrade(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refuse(400)
         else:
@@ -183,7 +193,7 @@ class HttpConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
-        self._stalled = self._all.clock.now() + self._all.settings.stalled_after
+        self._stalled = self._all.now + self._all.settings.stalled_after
 
     def resume_writing(self) -> None:
         self._stalled = None
@@ -223,10 +233,34 @@ class HttpConnection(asyncio.Protocol):
             self._reading.feed(body)
 
     def on_message_complete(self) -> None:
+        if not self._parser.should_upgrade():
+            self._is_whole()
+
+    def _is_whole(self) -> None:
         exchange, self._reading = self._reading, None
         self._deadline = None
         if exchange is not None:
             exchange.whole()
+
+    # -- a wish to upgrade, which some clients send with every first request; the parser stops there, body or not
+
+    def _ignore_upgrade(self, rest: bytes) -> None:
+        exchange = self._reading
+        if exchange is None:
+            self._refuse(400)
+            return
+        exchange.keep_alive = False
+        length = dict(exchange.headers).get(_LENGTH, b"0")
+        self._owed_body = int(length) if length.isdigit() and len(length) < MAX_LENGTH_DIGITS else 0
+        self._take_body(rest)
+
+    def _take_body(self, data: bytes) -> None:
+        part = data[: self._owed_body]
+        self._owed_body -= len(part)
+        if part and self._reading is not None:
+            self._reading.feed(part)
+        if not self._owed_body:
+            self._is_whole()
 
     # -- one exchange after another
 
@@ -249,7 +283,7 @@ class HttpConnection(asyncio.Protocol):
 
     async def _next(self) -> None:
         if self._reading is None:
-            self._deadline = self._all.clock.now() + self._all.settings.idle_connection
+            self._deadline = self._all.now + self._all.settings.idle_connection
         self._wake = asyncio.get_running_loop().create_future()
         await self._wake
         self._wake = None
@@ -305,7 +339,7 @@ class HttpConnection(asyncio.Protocol):
         if transport is None or self.gone:
             return
         if self._stalled is None and not transport.is_closing():
-            self._stalled = self._all.clock.now() + self._all.settings.stalled_after
+            self._stalled = self._all.now + self._all.settings.stalled_after
         transport.close()
         if self._wake is not None and not self._wake.done():
             self._wake.set_result(None)
@@ -335,6 +369,7 @@ class WireExchange:
         "chunks",
         "headers",
         "keep_alive",
+        "memory",
         "method",
         "path",
     )
@@ -344,6 +379,7 @@ class WireExchange:
         self.method = method
         self.path = path
         self.headers = headers
+        self.memory = connection.memory
         self.keep_alive = True
         self.chunks = True
         self._parts: list[bytes] = []

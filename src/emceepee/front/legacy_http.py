@@ -14,7 +14,7 @@ from emceepee.errors import LimitReached
 from emceepee.framing.json_text import Unreadable
 from emceepee.front.answers import empty, legacy_error, logged, plain_error, refuse, unreadable
 from emceepee.front.exchange import Exchange, Header
-from emceepee.front.guards import Acceptable, Refused, read_accept
+from emceepee.front.guards import Acceptable, Refused
 from emceepee.front.heads import Head
 from emceepee.front.legacy import LegacyDesk
 from emceepee.front.reply import Reply
@@ -45,7 +45,7 @@ class LegacyHttp:
         message: Message | list[Message | Unreadable],
         principal: str,
     ) -> None:
-        acceptable = read_accept(head.get(b"accept"))
+        acceptable = head.acceptable
         if isinstance(message, Request) and message.method == "initialize":
             await self._hello(exchange, surface, path, message, principal, acceptable)
             return
@@ -66,7 +66,7 @@ class LegacyHttp:
 
     async def get(self, exchange: Exchange, surface: Surface, path: str, head: Head, principal: str) -> None:
         """The one standing stream of a session; open until either side ends it."""
-        if not read_accept(head.get(b"accept")).events:
+        if not head.acceptable.events:
             await refuse(exchange, Refused(406, "Accept must name text/event-stream"))
             return
         session = await self._session(exchange, path, head, principal, None)
