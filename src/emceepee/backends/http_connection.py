@@ -101,6 +101,11 @@ class Exchange:
         else:
             self.keeper.withdrawn(self)
 
+    def last_receiver(self) -> Receiver:
+        """Who is to hear the end. Forgotten here: it holds us, and a circle would be left to the garbage collector."""
+        receiver, self.receiver = self.receiver, DEAF
+        return receiver
+
     def detach(self) -> None:
         """What was wanted has come: the rest is read and dropped, in the background and bounded."""
         self.receiver = _Rest(self)
@@ -212,15 +217,15 @@ class Connection(asyncio.Protocol):
         exchange.connection = None
         if self._received:
             if self._until_eof and exc is None:
-                exchange.receiver.on_end()
+                exchange.last_receiver().on_end()
             else:
-                exchange.receiver.on_fault(
+                exchange.last_receiver().on_fault(
                     HttpFault("truncated", "the connection was closed in the middle of the answer")
                 )
         elif self.used > 1 and exchange.request.repeatable:
             self._keeper.again(exchange)
         else:
-            exchange.receiver.on_fault(HttpFault("unanswered", "the connection was closed before it answered"))
+            exchange.last_receiver().on_fault(HttpFault("unanswered", "the connection was closed before it answered"))
 
     # -- sending
 
@@ -299,7 +304,7 @@ class Connection(asyncio.Protocol):
         exchange = self.exchange
         self.hang_up()
         if exchange is not None:
-            exchange.receiver.on_fault(fault)
+            exchange.last_receiver().on_fault(fault)
 
     # -- receiving
 
@@ -357,7 +362,7 @@ class Connection(asyncio.Protocol):
         else:
             self.retire()
         if exchange is not None:
-            exchange.receiver.on_end()
+            exchange.last_receiver().on_end()
 
     @property
     def headers(self) -> Headers:

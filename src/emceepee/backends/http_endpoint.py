@@ -22,6 +22,9 @@ _ALWAYS: tuple[Header, ...] = (("accept-encoding", "identity"), ("user-agent", "
 _POST: tuple[Header, ...] = (("accept", "application/json, text/event-stream"), ("content-type", "application/json"))
 _GET: tuple[Header, ...] = (("accept", "text/event-stream"), ("cache-control", "no-store"))
 
+_ROUTING_HEADERS = 3
+_WRITTEN_AT_MOST = 64
+
 
 @dataclass(slots=True, frozen=True)
 class HttpSettings:
@@ -51,8 +54,8 @@ class Endpoint:
         self.settings = settings
         self.body_limits = Limits(settings.max_body_bytes, settings.max_depth)
         self.event_limits = Limits(settings.max_event_bytes, settings.max_depth)
-        self.session_id: str | None = None
-        self.protocol_version: str | None = None
+        self._session_id: str | None = None
+        self._protocol_version: str | None = None
         try:
             self.address = read_address(url)
             self._configured = list(headers)
@@ -64,8 +67,28 @@ class Endpoint:
             self._head("POST", self._target)
         except BadAddress as problem:
             raise BackendUnavailable(server, str(problem)) from None
-        self._session: tuple[str | None, str | None] = (None, None)
-        self._session_lines = b""
+        self._session_lines: bytes | None = None
+        self._post_head: bytes | None = None
+        """The head of a POST to the usual target in this session, once there was one."""
+        self._written: dict[tuple[Header, ...], bytes] = {}
+
+    @property
+    def session_id(self) -> str | None:
+        return self._session_id
+
+    @session_id.setter
+    def session_id(self, value: str | None) -> None:
+        self._session_id = value
+        self._session_lines = self._post_head = None
+
+    @property
+    def protocol_version(self) -> str | None:
+        return self._protocol_version
+
+    @protocol_version.setter
+    def protocol_version(self, value: str | None) -> None:
+        self._protocol_version = value
+        self._session_lines = self._post_head = None
 
     def _head(self, method: Method, target: str) -> bytes:
         head = self._heads.get((method, target))
@@ -75,19 +98,37 @@ class Endpoint:
         return head
 
     def _lines(self, more: Sequence[Header]) -> bytes:
-        session = (self.session_id, self.protocol_version)
-        if session != self._session:
-            named = (("mcp-session-id", self.session_id), ("mcp-protocol-version", self.protocol_version))
+        if self._session_lines is None:
+            named = (("mcp-session-id", self._session_id), ("mcp-protocol-version", self._protocol_version))
             self._session_lines = write_lines((name, value) for name, value in named if value is not None)
-            self._session = session
         return self._session_lines + write_lines(more) if more else self._session_lines
+
+    def _routing_lines(self, more: Sequence[Header]) -> bytes:
+        """The few headers that say what a request is, which the next request of its kind will have again. More than
+        those are arguments: seldom the same twice, and not ours to keep."""
+        if len(more) > _ROUTING_HEADERS:
+            return write_lines(more)
+        key = tuple(more)
+        lines = self._written.get(key)
+        if lines is None:
+            lines = write_lines(more)
+            if len(self._written) >= _WRITTEN_AT_MOST:
+                self._written.clear()
+            self._written[key] = lines
+        return lines
 
     def post(
         self, body: bytes, more: Sequence[Header] = (), urgent: bool = False, target: str | None = None
     ) -> HttpRequest:
         """Raises `BackendUnavailable` for a header that cannot be sent."""
         try:
-            head = self._head("POST", target or self._target) + self._lines(more)
+            head = self._post_head
+            if target is not None or head is None:
+                head = self._head("POST", target or self._target) + self._lines(())
+                if target is None:
+                    self._post_head = head
+            if more:
+                head += self._routing_lines(more)
         except BadAddress as problem:
             raise BackendUnavailable(self.server, str(problem)) from None
         return HttpRequest(self._route, head, body, self.settings.connect_seconds, urgent)
@@ -120,6 +161,7 @@ class Endpoint:
             return None
         if status == 308 or there.target.rstrip("/") == self._target.rstrip("/"):
             self._target = there.target
+            self._post_head = None
         return there.target
 
     def within(self, reference: str) -> str | None:

@@ -81,6 +81,9 @@ def hand_over(data: bytes, limits: Limits, inbox: Inbox, origin: Origin) -> Take
         found = read_messages(data, limits)
     except Unreadable as problem:
         found = [problem]
+    if isinstance(found, Result) and same_id(found.id, origin.request):
+        inbox.message(found, origin)
+        return "answered"
     taken: Taken = "unreadable"
     for item in found if isinstance(found, list) else (found,):
         message = _mended(item, inbox, origin) if isinstance(item, Unreadable) else item

@@ -89,7 +89,13 @@ class HttpTransport:
     async def post(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> int:
         """`send`, for whoever wants to know the HTTP status of the answer, also of one that was a message."""
         post = self._begin(self._endpoint.post(message, headers, request is None), request)
-        outcome = await self._outcome(post)
+        try:
+            outcome = await post.future
+        except asyncio.CancelledError:
+            self._abandoned(post)
+            raise
+        if outcome == "done":
+            return post.status
         if outcome == "redirect":
             target = self._endpoint.redirected(post.status, post.headers)
             if target is None:

@@ -7,8 +7,9 @@ message over with the stream it came on (rule R1), because that is what makes co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
+
+import msgspec
 
 from emceepee.errors import BackendFault
 from emceepee.protocol.messages import Message, RequestId
@@ -16,8 +17,7 @@ from emceepee.protocol.messages import Message, RequestId
 Header: TypeAlias = tuple[str, str]
 
 
-@dataclass(slots=True, frozen=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Which stream a message arrived on: the POST of a request, its resumption, the standalone GET, or a single pipe."""
 
     kind: Literal["post", "resume", "get", "pipe"]
