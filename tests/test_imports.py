@@ -103,7 +103,7 @@ SEALED = {
     ("eras.modern", "eras.legacy"): "each era is one sealed adapter; what both need lies beside them",
 }
 
-PRODUCT_DEPENDENCIES = {"msgspec", "httptools", "uvicorn", "uvloop"}
+PRODUCT_DEPENDENCIES = {"msgspec", "httptools", "uvloop"}
 
 PURE = ("vocabulary", "protocol", "framing", "eras")
 
