@@ -179,7 +179,7 @@ class ServerDialer:
             try:
                 answer = await conversation.ask(
                     "server/discover",
-                    lambda _: modern.write_discover_params(self._client_info),
+                    modern.write_discover_params(self._client_info),
                     seconds,
                     headers=headers,
                 )

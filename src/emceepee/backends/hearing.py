@@ -17,6 +17,8 @@ from emceepee.vocabulary.notices import ListChanged, Notice, Progress, ResourceU
 ReadNotice: TypeAlias = Callable[[str, Raw | None], Notice | None]
 ReadProgress: TypeAlias = Callable[[Raw], Progress | None]
 
+_NEVER = float("-inf")
+
 
 class CallHearing:
     """Implements `conversation.Hearing` for one call."""
@@ -31,7 +33,7 @@ class CallHearing:
         self._changed = changed
         self._read_notice = read_notice
         self._read_progress = read_progress
-        self._last = float("-inf")
+        self._last = _NEVER
 
     def progress(self, params: Raw) -> None:
         progress = self._read_progress(params)

@@ -21,9 +21,10 @@ quiet peer never rebuilds, few enough to cost nothing."""
 
 
 class Asked:
-    """One request of ours. `waiter` is the driver's own; everything else is read only for others."""
+    """One request of ours. From `waiter` on its slots are the driver's own, which so needs no record of its own for
+    each ask; everything else is read only for others."""
 
-    __slots__ = ("deadline", "ended", "id", "method", "sent", "waiter")
+    __slots__ = ("answer", "deadline", "ended", "hearing", "id", "interrupted", "method", "sent", "waiter", "woken")
 
     def __init__(self, request_id: str, method: str, deadline: float | None) -> None:
         self.id = request_id
@@ -32,6 +33,10 @@ class Asked:
         self.sent = False
         self.ended = False
         self.waiter: Any = None
+        self.woken: Any = None
+        self.hearing: Any = None
+        self.answer: Any = None
+        self.interrupted = False
 
     def __repr__(self) -> str:
         state = "ended" if self.ended else "sent" if self.sent else "open"

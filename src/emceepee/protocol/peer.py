@@ -97,6 +97,10 @@ class Peer:
             return self._told(message, origin)  # type: ignore[arg-type]
         return [self._asked(message, origin)]  # type: ignore[arg-type]
 
+    def answered(self, message: Result | Failure) -> Asked | None:
+        """`receive` for what is an answer, without an event: the ask that it ended, or None for a stray one."""
+        return self._out.take(message.id)
+
     def answer(self, owed: Debt, result: bytes | Raw) -> bytes | None:
         """The response to write, at most once for each request; None when too late."""
         return self._owing.answer(owed, result)
