@@ -26,7 +26,7 @@ from emceepee.relay.surface import Surface
 from emceepee.sessions.session import Session
 
 _NO_SESSION: Final = "Missing session: send the mcp-session-id header that initialize was answered with"
-_UNKNOWN_SESSION: Final = "Session not found: it has ended or never was; send initialize again"
+_UNKNOWN_SESSION: Final = "Session '{}' not found: it has ended or never was; send initialize again"
 _NO_BATCH: Final = "Batches are served on sessions of 2025-03-26 and older only"
 _NO_HELLO_IN_BATCH: Final = "initialize must not be part of a batch"
 
@@ -120,7 +120,9 @@ class LegacyHttp:
             return None
         session = self._desk.directory.find(session_id, principal, path)
         if session is None:
-            await plain_error(exchange, 404, write_failure(request_id, INVALID_REQUEST, _UNKNOWN_SESSION))
+            await plain_error(
+                exchange, 404, write_failure(request_id, INVALID_REQUEST, _UNKNOWN_SESSION.format(session_id[:64]))
+            )
         return session
 
     def _take(self, session: Session, message: Message) -> None:
