@@ -218,3 +218,19 @@ async def test_output_that_is_no_object_is_wrapped_for_legacy_clients() -> None:
     modern = await house.modern_client(PATH).result("tools/call", {"name": "list", "arguments": {}})
     assert modern["structuredContent"] == [1, 2]
     await house.close()
+
+
+@pytest.mark.shows("EB-F5")
+async def test_log_lines_nobody_opted_into_are_kept_for_who_asks() -> None:
+    def chatty(turn: Turn) -> dict[str, Any]:
+        turn.notify("notifications/message", {"level": "error", "data": "fire"})
+        return {"content": []}
+
+    house = House({"files": ScriptedBackend("legacy", {"tools/call": chatty})})
+    client = house.modern_client("/mcp")
+    executed = {"name": "execute_tool", "arguments": {"server": "files", "tool": "echo", "args": {}}}
+    answer = await client.start("tools/call", executed).done()
+    assert answer.headers["content-type"] == "application/json"
+    result = await client.result("tools/call", {"name": "get_logs", "arguments": {"server": "files"}})
+    assert "fire" in result["content"][0]["text"]
+    await house.close()
