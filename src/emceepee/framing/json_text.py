@@ -87,6 +87,14 @@ class _Error(msgspec.Struct):
     data: Raw = _NOTHING
 
 
+_LARGE = 8192
+"""Bytes from which a second look at a result costs more than cutting it out of its message."""
+
+_AROUND = 2048
+"""How much may stand before the result, and after it."""
+
+_before_result = re.compile(rb'\s*\{[^][{}\\]{0,%d}?"result":\s?(?=\{)' % _AROUND)
+
 _envelopes = msgspec.json.Decoder(_Envelope)
 _errors = msgspec.json.Decoder(_Error)
 _ids = msgspec.json.Decoder(int | str)
@@ -95,6 +103,8 @@ _ids = msgspec.json.Decoder(int | str)
 def read_message(data: bytes, limits: Limits) -> Message:
     """One message. Raises `Unreadable`, and nothing else."""
     data = _checked(data, limits)
+    if len(data) >= _LARGE and (large := _large_result(data, limits)) is not None:
+        return large
     try:
         envelope = _envelopes.decode(data)
     except RecursionError:
@@ -129,6 +139,34 @@ def _member(data: bytes, limits: Limits) -> Message | Unreadable:
         return read_message(data, limits)
     except Unreadable as problem:
         return problem
+
+
+def _large_result(data: bytes, limits: Limits) -> Message | None:
+    """An answer whose result was gone through once, for the check and for its top level; None: take the long way.
+
+    What stands around the result is read with an empty object in its place. Where that is well-formed, and the result
+    is an object for itself, the whole is well-formed and says the same: before the result there are no braces and no
+    escapes, so that the name before it can only be a key of the message, and it is not named again after it.
+    """
+    head = _before_result.match(data)
+    last = data.rfind(b"}", len(data) - _AROUND)
+    if head is None or last < 0:
+        return None
+    start, end = head.end(), data.rfind(b"}", len(data) - _AROUND, last) + 1
+    tail = data[end:]
+    if end <= start or b"\\" in tail or b'"result"' in tail:
+        return None
+    result = Raw(memoryview(data)[start:end])
+    try:
+        envelope = _envelopes.decode(head[0] + b"{}" + tail)
+        fields = read_fields(result)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    if limits.max_depth is not None and _deeper_than(data, limits.max_depth):
+        raise _too_deep(limits, envelope)
+    envelope.result = result
+    message = _message(envelope)
+    return Result(message.id, message.result, fields) if isinstance(message, Result) else message
 
 
 def _checked(data: bytes, limits: Limits) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from emceepee.vocabulary.raw_json import write
+from emceepee.vocabulary.raw_json import Fields, write
 
 RequestId: TypeAlias = int | str
 
@@ -33,8 +33,12 @@ class Notification(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
+    """`fields` are the top level of the result, where reading the message told it anyway: a large text is then not gone
+    through again. Read only."""
+
     id: RequestId
     result: Raw
+    fields: Fields | None = None
 
 
 class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,8 +62,8 @@ def write_id(request_id: RequestId | None) -> bytes:
 
 
 def write_request(request_id: RequestId, method: str, params: bytes | Raw | None) -> bytes:
-    head = b'{"jsonrpc":"2.0","id":' + write(request_id) + b',"method":' + write(method)
-    return head + b"}" if params is None else head + b',"params":' + bytes(params) + b"}"
+    head = (b'{"jsonrpc":"2.0","id":', write(request_id), b',"method":', write(method))
+    return b"".join((*head, b"}") if params is None else (*head, b',"params":', params, b"}"))
 
 
 def write_notification(method: str, params: bytes | Raw | None) -> bytes:

@@ -78,11 +78,11 @@ def write_call(call: Call, token: str | None, revision: str, span: str | None = 
     return write({**params, "_meta": meta} if meta else params)
 
 
-def read_done(method: str, result: Raw, revision: str) -> Done:
-    """A result. Raises `Violation` when it is no object."""
+def read_done(method: str, result: Raw, revision: str, fields: Fields | None = None) -> Done:
+    """A result, with its top level where that is known. Raises `Violation` when it is no object."""
     if not is_object(result):
         raise Violation(f"its result of {method} is not an object")
-    payload = without_hop_local(Payload(result))
+    payload = without_hop_local(Payload(result, fields))
     if method == "tools/list" and older(revision, "2025-11-25"):
         payload = _with_dialect(payload)
     return Done(payload)

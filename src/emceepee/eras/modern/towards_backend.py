@@ -75,11 +75,11 @@ def headers(method: str, params: Fields, revision: str, header_map: HeaderMap | 
     return written
 
 
-def read_done(method: str, result: Raw, revision: str) -> Done:
-    """A complete result without what this era adds to it. Raises `Incomplete` for one of another type, `Violation` for
-    one that is no object."""
+def read_done(method: str, result: Raw, revision: str, known: Fields | None = None) -> Done:
+    """A complete result without what this era adds to it; `known` is its top level, where the message told it. Raises
+    `Incomplete` for one of another type, `Violation` for one that is no object."""
     try:
-        fields = read_fields(result)
+        fields = read_fields(result) if known is None else known.copy()
     except NotThatShape:
         raise Violation(f"its result of {method} is not an object") from None
     kind = "complete" if "resultType" not in fields else read_text(fields["resultType"])
