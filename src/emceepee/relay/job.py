@@ -15,7 +15,6 @@ from msgspec import Raw
 
 from emceepee.errors import ClientFault, EmceepeeError, LimitReached
 from emceepee.relay.call import Calls
-from emceepee.relay.patience import wait_at_most
 from emceepee.relay.ports import Connection
 from emceepee.relay.surface import OnNotice
 from emceepee.sessions.workspace import Workspace
@@ -43,6 +42,7 @@ class Job:
         self._on_notice = on_notice
         self._told = told
         self._running: asyncio.Task[None] | None = None
+        self._waiting: asyncio.Future[None] | None = None
         self._answer: Outcome | EmceepeeError | None = None
         self._task_id: str | None = None
 
@@ -57,9 +57,15 @@ class Job:
             self._answer = await calls.carry(self.server, self.call, self._hear, longest, connection)
         except EmceepeeError as error:
             self._answer = error
-        self._running = None
+        finally:
+            self._running = None
+            self._wake()
         if self._task_id is not None:
             self._report(self._task_id)
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def _hear(self, notice: Notice) -> None:
         if isinstance(notice, LogLine):
@@ -69,12 +75,19 @@ class Job:
 
     async def wait(self, seconds: float) -> bool:
         """Whether it has ended within that time. Cancelling the wait calls it off."""
-        running = self._running
+        if self._running is None or seconds <= 0:
+            return self._running is None
+        self._waiting = asyncio.get_running_loop().create_future()
+        impatience = self.workspace.clock.after(seconds, self._wake)
         try:
-            return running is None or await wait_at_most(self.workspace.clock, (running,), seconds)
+            await self._waiting
         except asyncio.CancelledError:
             self.stop()
             raise
+        finally:
+            impatience.cancel()
+            self._waiting = None
+        return self._running is None
 
     def answer(self) -> Outcome:
         """After it ended. Raises what the call raised."""
