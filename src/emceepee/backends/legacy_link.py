@@ -7,7 +7,8 @@ and die with it. A session that the server no longer knows (404) is made again b
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from msgspec import Raw
 
@@ -58,15 +59,11 @@ class LegacyLink:
         self._level: LogLevel | None = None
         self._renewing = asyncio.Lock()
         self._sessions = 0
-        self._alive = True
+        self.alive = True
 
     @property
     def about(self) -> About:
         return self._about
-
-    @property
-    def alive(self) -> bool:
-        return self._alive
 
     @property
     def pending(self) -> int:
@@ -77,7 +74,7 @@ class LegacyLink:
     async def open(self, timeout: float = HANDSHAKE_SECONDS) -> None:
         """Raises `BackendFault`, or `Refused` when the server answered `initialize` with an error."""
         params = wire.write_hello(self._client_info)
-        answer = await self._conversation.ask("initialize", lambda _: params, timeout)
+        answer = await self._conversation.ask("initialize", params, timeout)
         if isinstance(answer, Failure):
             raise Refused(self._server, answer)
         try:
@@ -110,38 +107,43 @@ class LegacyLink:
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
         if call.log_level is not None:
             await self._at_least(call.log_level)
-        seen = self._sessions
+        seen, revision = self._sessions, self._about.revision
         try:
-            return await self._once(call, on_notice, timeout)
+            answer = await self._ask(call, on_notice, timeout)
         except SessionGone:
             # 404 says that the session is gone, so the request was not executed and may be sent again.
             await self._renew(seen)
-        return await self._once(call, on_notice, timeout)
+            revision = self._about.revision
+            answer = await self._ask(call, on_notice, timeout)
+        return self._outcome(call, answer, revision)
 
-    async def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Outcome:
+    def _ask(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Coroutine[Any, Any, Result | Failure]:
+        """Not a coroutine of its own: one less to step through for each call."""
         revision = self._about.revision
-        wants_token = call.wants_progress and on_notice is not None
         span = self._ids.span() if "traceparent" in call.meta else None
-        answer = await self._conversation.ask(
+        if on_notice is None:
+            return self._conversation.ask(call.method, wire.write_call(call, None, revision, span), timeout)
+        return self._conversation.ask(
             call.method,
-            lambda token: wire.write_call(call, token if wants_token else None, revision, span),
+            (lambda token: wire.write_call(call, token, revision, span))
+            if call.wants_progress
+            else wire.write_call(call, None, revision, span),
             timeout,
-            hearing=None
-            if on_notice is None
-            else CallHearing(on_notice, self._changed, wire.read_notice, wire.read_progress),
+            hearing=CallHearing(on_notice, self._changed, wire.read_notice, wire.read_progress),
         )
+
+    def _outcome(self, call: Call, answer: Result | Failure, revision: str) -> Outcome:
         if isinstance(answer, Failure):
             return wire.read_failed(call.method, answer.error)
         try:
-            done = wire.read_done(call.method, answer.result, revision)
+            done = wire.read_done(call.method, answer.result, revision, answer.fields)
         except ValueError as error:
             raise BackendViolation(self._server, f"its answer to {call.method} cannot be taken: {error}") from None
         # Header annotations mean nothing in this era; an invalid one must not cost a modern client the tool.
         return filter_tools(done, "pipe").done if call.method == "tools/list" else done
 
     async def _small(self, method: str, params: dict[str, object]) -> Result | Failure:
-        raw = write(params)
-        return await self._conversation.ask(method, lambda _: raw, SMALL_REQUEST_SECONDS)
+        return await self._conversation.ask(method, write(params), SMALL_REQUEST_SECONDS)
 
     # -- log level: of a shared session the most verbose that anybody asked for, never lowered for one call
 
@@ -204,7 +206,7 @@ class LegacyLink:
     # -- the end
 
     def lost(self, fault: BackendFault) -> None:
-        self._alive = False
+        self.alive = False
         self._on_lost(self, fault)
 
     async def leave(self, who: Connection) -> None:
@@ -217,7 +219,7 @@ class LegacyLink:
             del self._wants[who]
 
     async def close(self) -> None:
-        self._alive = False
+        self.alive = False
         await self._conversation.close()
 
 

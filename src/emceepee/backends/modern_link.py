@@ -7,7 +7,8 @@ stamped on, or widened into, what goes out; so one link serves every scope.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from msgspec import Raw
 
@@ -60,15 +61,11 @@ class ModernLink:
         self._tools_seen = False
         self._wants: dict[Connection, Interest] = {}
         self._listening = Listening(self._server, self._listen, clock, self._changed, self._after_a_gap)
-        self._alive = True
+        self.alive = True
 
     @property
     def about(self) -> About:
         return self._about
-
-    @property
-    def alive(self) -> bool:
-        return self._alive
 
     @property
     def pending(self) -> int:
@@ -88,19 +85,21 @@ class ModernLink:
             answer = await self._once(call, on_notice, timeout)
         if isinstance(answer, Failure):
             return wire.read_failed(call.method, answer.error)
-        done = self._read(call.method, answer.result)
+        done = self._read(call.method, answer)
         return self._offered(done) if call.method == "tools/list" else done
 
-    async def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Result | Failure:
-        revision = self._about.revision
+    def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Coroutine[Any, Any, Result | Failure]:
+        """Not a coroutine of its own: one less to step through for each call."""
+        revision, info = self._about.revision, self._client_info
         headers: list[Header] = []
         if self._over_http:
             headers = wire.headers(call.method, call.params, revision, self._header_map(call))
-        wants_token = call.wants_progress and on_notice is not None
         span = self._ids.span() if "traceparent" in call.meta else None
-        return await self._conversation.ask(
+        return self._conversation.ask(
             call.method,
-            lambda token: wire.write_call(call, token if wants_token else None, revision, self._client_info, span),
+            (lambda token: wire.write_call(call, token, revision, info, span))
+            if call.wants_progress and on_notice is not None
+            else wire.write_call(call, None, revision, info, span),
             timeout,
             hearing=None
             if on_notice is None
@@ -108,9 +107,9 @@ class ModernLink:
             headers=headers,
         )
 
-    def _read(self, method: str, result: Raw) -> Done:
+    def _read(self, method: str, answer: Result) -> Done:
         try:
-            return wire.read_done(method, result, self._about.revision)
+            return wire.read_done(method, answer.result, self._about.revision, answer.fields)
         except wire.Incomplete as unfinished:
             asking = wire.tool_that_asks(method, unfinished)
             if asking is None:
@@ -140,7 +139,7 @@ class ModernLink:
             answer = await self._once(call, None, RELIST_SECONDS)
             if isinstance(answer, Failure):
                 return
-            done = self._read("tools/list", answer.result)
+            done = self._read("tools/list", answer)
             self._learn(done)
             cursor = done.payload.get("nextCursor")
             if cursor is None:
@@ -195,7 +194,7 @@ class ModernLink:
         revision = self._about.revision
         return await self._conversation.ask(
             "subscriptions/listen",
-            lambda _: wire.write_listen(interest, revision, self._client_info),
+            wire.write_listen(interest, revision, self._client_info),
             None,
             hearing=hearing,
             headers=wire.headers("subscriptions/listen", {}, revision) if self._over_http else (),
@@ -228,7 +227,7 @@ class ModernLink:
     # -- the end
 
     def lost(self, fault: BackendFault) -> None:
-        self._alive = False
+        self.alive = False
         self._on_lost(self, fault)
 
     async def leave(self, who: Connection) -> None:
@@ -236,7 +235,7 @@ class ModernLink:
         self._listening.wish(self._union())
 
     async def close(self) -> None:
-        self._alive = False
+        self.alive = False
         await self._listening.close()
         await self._conversation.close()
 
