@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Raw
 
+from emceepee.eras.peek import may_mention
 from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.outcomes import CacheHints
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, read_text, to_raw, write
@@ -72,6 +73,14 @@ class Listed:
     _facts: dict[str, ToolFacts] = field(default_factory=dict, compare=False, repr=False)
     _renamed: dict[str, Raw] = field(default_factory=dict, compare=False, repr=False)
     _originals: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+    _glances: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+
+    def may_wrap(self) -> bool:
+        """Whether any tool may declare an output at all; looked for once, because it is asked for each call."""
+        known = self._glances.get("wraps")
+        if known is None:
+            known = self._glances["wraps"] = any(may_mention(bytes(item), b'"outputSchema"') for item in self.items)
+        return known
 
     def index(self) -> dict[str, Raw]:
         """Entries by their own name or URI; the first of two with the same one."""

@@ -66,7 +66,8 @@ class Connection:
 
     @property
     def link(self) -> Link | None:
-        return self._link if self._link is not None and self._link.alive else None
+        link = self._link
+        return link if link is not None and link.alive else None
 
     def holds(self, link: Link) -> bool:
         """Whether this is the link behind it, dead or alive."""

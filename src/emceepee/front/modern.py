@@ -6,26 +6,26 @@ client between two requests; what a request needs to know came with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from emceepee.eras.meta import split_meta
 from emceepee.eras.modern import towards_client as modern
-from emceepee.eras.peek import may_mention
 from emceepee.eras.refusal import Refusal
-from emceepee.errors import LimitReached
-from emceepee.front.answers import modern_answer, modern_error
+from emceepee.eras.requests import ReadCall
+from emceepee.errors import ClientFault, LimitReached
+from emceepee.front.answers import modern_answer, modern_error, refusal
 from emceepee.front.deliveries import Promise, promised
 from emceepee.front.latest import Latest
 from emceepee.front.shop import Shop
 from emceepee.front.telling import Rising, coalescing_key
 from emceepee.protocol.messages import Request, RequestId, write_result
 from emceepee.relay.surface import Listener, Surface
-from emceepee.vocabulary.calls import Caller
+from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import Notice
-from emceepee.vocabulary.outcomes import Done
-from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, read_fields, read_text
+from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.raw_json import EMPTY_OBJECT, Fields, NotThatShape, read_fields, read_text
 
 Tell: TypeAlias = Callable[[bytes, str | None], None]
 Headers: TypeAlias = Mapping[str, Sequence[str]]
@@ -60,60 +60,92 @@ class ModernDesk:
     def listens(self) -> int:
         return len(self._listens)
 
-    async def answer(
-        self, surface: Surface, request: Request, principal: str, tell: Tell, promise: Promise | None = None
+    def answer(
+        self,
+        surface: Surface,
+        request: Request,
+        principal: str,
+        tell: Tell,
+        promise: Promise | None = None,
+        headers: Headers | None = None,
+    ) -> Coroutine[Any, Any, tuple[int, bytes]]:
+        """One request to its end; status and response. What depends on the response arriving is promised first. With
+        headers, the last rung of their ladder is climbed here, on params that are decoded once for all of it."""
+        return modern_answer(request, self._counted(surface, request, principal, tell, promise, headers))
+
+    async def _counted(
+        self,
+        surface: Surface,
+        request: Request,
+        principal: str,
+        tell: Tell,
+        promise: Promise | None,
+        headers: Headers | None,
     ) -> tuple[int, bytes]:
-        """One request to its end; status and response. What depends on the response arriving is promised first."""
         if self._calls >= self._shop.settings.max_calls:
-            limit = LimitReached("requests in flight", self._shop.settings.max_calls)
-            return modern_error(request.id, limit, request.method)
+            raise LimitReached("requests in flight", self._shop.settings.max_calls)
         self._calls += 1
         try:
-            return await modern_answer(request, self._answered(surface, request, principal, tell, promise))
+            if request.method == "server/discover":
+                return await self._described(surface, request, principal)
+            read = await self._read(surface, request, principal, headers)
+            if isinstance(read, Refusal):
+                return refusal(read)
+            outcome = await surface.carry(read.call, _Teller(read.token, read.call.log_level, tell))
+            return self._written(request, read.call, outcome, promise)
         finally:
             self._calls -= 1
 
-    async def _answered(
-        self, surface: Surface, request: Request, principal: str, tell: Tell, promise: Promise | None
-    ) -> tuple[int, bytes]:
+    async def _described(self, surface: Surface, request: Request, principal: str) -> tuple[int, bytes]:
+        described = await surface.describe(caller_of(request, principal))
         info = self._shop.server_info
-        if request.method == "server/discover":
-            described = await surface.describe(caller_of(request, principal))
-            return 200, write_result(
-                request.id, modern.write_discover(described.capabilities, info, described.instructions)
-            )
-        read = modern.read_call(request, principal, principal)
-        outcome = await surface.carry(read.call, _Teller(read.token, read.call.log_level, tell))
+        return 200, write_result(
+            request.id, modern.write_discover(described.capabilities, info, described.instructions)
+        )
+
+    def _written(self, request: Request, call: Call, outcome: Outcome, promise: Promise | None) -> tuple[int, bytes]:
+        info = self._shop.server_info
         if isinstance(outcome, Done):
             done = outcome
+            if done.delivery is None:
+                return 200, write_result(request.id, modern.write_done(request.method, done, info))
             return 200, promised(
                 done.delivery, promise, lambda: write_result(request.id, modern.write_done(request.method, done, info))
             )
-        declared = read.call.caller.capabilities
+        declared = call.caller.capabilities
         instead = modern.done_instead(request.method, outcome, declared)
         if instead is not None:
             return 200, write_result(request.id, modern.write_done(request.method, instead, info))
         return modern_error(request.id, outcome, request.method, declared)
 
+    async def _read(
+        self, surface: Surface, request: Request, principal: str, headers: Headers | None
+    ) -> ReadCall | Refusal:
+        """The call, or what its headers are refused for: a rung before the shape of its params."""
+        if headers is None or request.method != "tools/call":
+            return modern.read_call(request, principal, principal)
+        try:
+            read = modern.read_call(request, principal, principal)
+        except ClientFault:
+            refused = await self.check_parameters(surface, request, principal, headers)
+            if refused is None:
+                raise
+            return refused
+        refused = await _misled(surface, read.call.caller, read.call.params, headers)
+        return read if refused is None else refused.answering(request.id)
+
     async def check_parameters(
         self, surface: Surface, request: Request, principal: str, headers: Headers
     ) -> Refusal | None:
-        """The last rung of the ladder over HTTP: `Mcp-Param-*` against the schema of the called tool, as we list it."""
+        """`Mcp-Param-*` against the schema of the called tool, as we list it, for a call that cannot be read as one."""
         if request.method != "tools/call":
             return None
         try:
             fields = read_fields(request.params or EMPTY_OBJECT)
         except NotThatShape:
             return None
-        name = read_text(fields.get("name"))
-        if name is None:
-            return None
-        schema = await surface.input_schema(Caller(principal, principal), name)
-        annotated = schema is not None and may_mention(bytes(schema), b'"x-mcp-header"')
-        if not annotated and not any(header.startswith("mcp-param-") for header in headers):
-            return None
-        refusal = modern.check_header_params(fields.get("arguments"), schema, headers)
-        return refusal if refusal is None else refusal.answering(request.id)
+        refused = await _misled(surface, Caller(principal, principal), fields, headers)
+        return refused if refused is None else refused.answering(request.id)
 
     def listening(self, request: Request, outlet: Outlet) -> Listening:
         """A new listen stream, not yet begun. Raises `LimitReached`; `ended` gives its place back."""
@@ -204,6 +236,13 @@ class _Teller:
         message = modern.write_notice(notice, self._token, self._level)
         if message is not None:
             self._tell(message, coalescing_key(notice))
+
+
+async def _misled(surface: Surface, caller: Caller, params: Fields, headers: Headers) -> Refusal | None:
+    """What is wrong with the `Mcp-Param-*` headers of a tool's call."""
+    name = read_text(params.get("name"))
+    schema = None if name is None else await surface.input_schema(caller, name)
+    return None if schema is None else modern.check_header_params(params.get("arguments"), schema, headers)
 
 
 def caller_of(request: Request, principal: str) -> Caller:

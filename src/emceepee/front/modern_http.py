@@ -56,22 +56,13 @@ class ModernHttp:
         reply = Reply(exchange, self._shop, read_accept(head.get(b"accept")))
         running = Running(asyncio.current_task())
         reply.watch(running.call_off)
-        work = self._checked(surface, request, headers, principal, reply)
+        promise = reply.deliveries.promise
+        work = self._desk.answer(surface, request, principal, reply.notice, promise, headers)
         ended = await until_called_off(running, work)
         if ended is None:
             reply.drop()
         else:
             await reply.answer(*ended)
-
-    async def _checked(
-        self, surface: Surface, request: Request, headers: Headers, principal: str, reply: Reply
-    ) -> tuple[int, bytes]:
-        if request.method == "tools/call":
-            check = self._desk.check_parameters(surface, request, principal, headers)
-            refusal = await answers.modern_check(request, check)
-            if refusal is not None:
-                return refusal
-        return await self._desk.answer(surface, request, principal, reply.notice, reply.deliveries.promise)
 
     async def _listen(self, exchange: Exchange, surface: Surface, head: Head, request: Request, principal: str) -> None:
         if not read_accept(head.get(b"accept")).events:

@@ -9,8 +9,8 @@ same as doing it once; otherwise `OutcomeUnknown` is the answer.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
 
 from emceepee.errors import BackendUnavailable, OutcomeUnknown
 from emceepee.relay.ports import Connection
@@ -36,19 +36,19 @@ class Calls:
         self._clock = clock
         self._repeatable = repeatable
 
-    async def carry(
+    def carry(
         self,
         server: ServerName,
         call: Call,
         on_notice: OnNotice | None,
         timeout: float,
         connection: Connection | None = None,
-    ) -> Outcome:
+    ) -> Coroutine[Any, Any, Outcome]:
         """Raises `BackendFault`, or `ClientFault` for an unknown server. `connection` may be given by who has it
         already."""
         if call.method == TOOLS_CALL and _log.isEnabledFor(logging.DEBUG):
-            return await self._said(server, call, on_notice, timeout, connection)
-        return await self._carried(server, call, on_notice, timeout, connection)
+            return self._said(server, call, on_notice, timeout, connection)
+        return self._carried(server, call, on_notice, timeout, connection)
 
     async def _carried(
         self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, connection: Connection | None

@@ -78,7 +78,7 @@ class Transparent:
 
     def _mark_wrapped(self, call: Call, outcome: Done) -> None:
         listed = self._middle.listing.known(self._server, call.caller.scope, "tools")
-        if listed is None:
+        if listed is None or not listed.may_wrap():
             return
         tool = read_text(call.params.get("name"))
         facts = listed.facts(tool) if tool is not None else None
@@ -111,9 +111,11 @@ class Transparent:
 
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
         listing, scope = self._middle.listing, caller.scope
-        if listing.known(self._server, scope, "tools") is None:
+        listed = listing.known(self._server, scope, "tools")
+        if listed is None:
             await listing.get(self._server, scope, "tools", self._middle.settings.listing_budget)
-        facts = listing.facts(self._server, scope, tool)
+            listed = listing.known(self._server, scope, "tools")
+        facts = listed.facts(tool) if listed is not None else None
         return facts.input_schema if facts is not None else None
 
     # -- notices
