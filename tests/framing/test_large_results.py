@@ -68,7 +68,10 @@ def _told(message: Message) -> tuple[object, ...]:
     return (message,)
 
 
-@given(_MEMBERS, st.sampled_from(["", " ", "}", "\n", ',"id":1}', "]"]), st.sampled_from([None, 3, 64]))
+_ENVELOPES = st.permutations(('"jsonrpc":"2.0"', '"id":7', '"result":{"a":"}","result":[{}]}', '"more":"]"'))
+
+
+@given(_MEMBERS | _ENVELOPES, st.sampled_from(["", " ", "}", "\n", ',"id":1}', "]"]), st.sampled_from([None, 3, 64]))
 def test_the_short_way_and_the_long_way_agree(members: list[str], after: str, depth: int | None) -> None:
     limits = Limits(max_depth=depth)
     data = ("{" + ",".join(members) + "}" + after).encode()

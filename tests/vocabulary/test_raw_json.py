@@ -18,6 +18,7 @@ from emceepee.vocabulary.raw_json import (
     read_value,
     to_raw,
     write,
+    write_members,
 )
 
 ODD = b'{"a": 1.50, "b" : {"x":[1 ,2]},"c":"\\u00e9","a2":null}'
@@ -86,3 +87,23 @@ class TestPayload:
     def test_it_shows_its_beginning(self) -> None:
         assert repr(Payload(b'{"a":1}')) == "Payload(b'{\"a\":1}')"
         assert repr(Payload(b'{"a":"' + b"x" * 99 + b'"}')).endswith("…)")
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text()))
+def test_members_joined_are_the_object_again(value: dict[str, int | str]) -> None:
+    fields = {key: to_raw(one) for key, one in value.items()}
+    assert read_value(b"{" + b"".join(write_members(fields))) == value
+
+
+def test_a_large_opened_payload_is_joined_to_the_same_object() -> None:
+    fields = {"a": to_raw(1), 'quoted"': to_raw("x" * 20_000)}
+    payload = Payload(fields=fields)
+    assert payload.is_opened
+    assert read_value(payload.raw()) == {"a": 1, 'quoted"': "x" * 20_000}
+    assert not payload.is_opened
+
+
+def test_of_a_large_payload_it_is_known_exactly_what_it_has() -> None:
+    payload = Payload(write({"content": ["isError", "x" * 20_000]}))
+    assert not payload.may_have("isError")
+    assert payload.may_have("content")

@@ -71,8 +71,9 @@ def write_notification(method: str, params: bytes | Raw | None) -> bytes:
     return head + b"}" if params is None else head + b',"params":' + bytes(params) + b"}"
 
 
-def write_result(request_id: RequestId, result: bytes | Raw) -> bytes:
-    return b"".join((b'{"jsonrpc":"2.0","id":', write(request_id), b',"result":', result, b"}"))
+def write_result(request_id: RequestId, *result: bytes | Raw | memoryview) -> bytes:
+    """The result may come in parts, so that it need not be joined before it is joined here."""
+    return b"".join((b'{"jsonrpc":"2.0","id":', write(request_id), b',"result":', *result, b"}"))
 
 
 def write_failure(request_id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:

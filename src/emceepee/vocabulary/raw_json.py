@@ -1,7 +1,7 @@
 """JSON that stays bytes until somebody has to look inside.
 
 The one rule: nothing here decodes deeper than one level, because what we relay is not ours to understand. A `Fields` is
-an object's top level with each value still raw; a `Payload` is a whole object that is either, and converts at most once.
+an object's top level with each value still raw; a `Payload` is a whole object as either, and converts at most once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read_items(raw: Raw | bytes) -> list[Raw]:
 
 
 def read_value(raw: Raw | bytes) -> Any:
-    """The whole value, decoded. For our own small values and for tools that have to look; never for a relayed payload."""
+    """The whole value, decoded. For our own small values and for tools that have to look; never for what is relayed."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -68,6 +68,24 @@ def to_raw(value: Any) -> Raw:
     return Raw(_encoder.encode(value))
 
 
+_LARGE = 8192
+"""Bytes from which to join what is there beats an encoder whose buffer grows under it, and to decode beats a search."""
+
+
+def write_members(fields: Fields) -> list[bytes | Raw]:
+    """An object without its opening brace, as parts to be joined, in the order they have."""
+    parts: list[bytes | Raw] = []
+    for key, raw in fields.items():
+        parts += (b",", _encoder.encode(key), b":", raw)
+    del parts[:1]
+    parts.append(b"}")
+    return parts
+
+
+def _size(fields: Fields) -> int:
+    return sum([memoryview(raw).nbytes for raw in fields.values()])
+
+
 class Payload:
     """A JSON object in transit: as bytes, as fields, or both, whichever was needed last."""
 
@@ -84,7 +102,9 @@ class Payload:
 
     def raw(self) -> Raw:
         if self._raw is None:
-            self._raw = _encoder.encode(self._fields)
+            fields = self._fields or {}
+            large = _size(fields) >= _LARGE
+            self._raw = b"".join((b"{", *write_members(fields))) if large else _encoder.encode(fields)
         return self._raw if isinstance(self._raw, Raw) else Raw(self._raw)
 
     def fields(self) -> Fields:
@@ -93,15 +113,20 @@ class Payload:
             self._fields = read_fields(self._raw or b"")
         return self._fields
 
+    @property
+    def is_opened(self) -> bool:
+        """Whether it is there as fields alone, so that to ask for its bytes would copy it."""
+        return self._raw is None
+
     def get(self, key: str) -> Raw | None:
         return self.fields().get(key)
 
     def may_have(self, key: str) -> bool:
         """Whether the key can be at its top level. False is certain; true may be its name somewhere inside. Does not
-        decode what is still bytes."""
-        if self._fields is not None:
-            return key in self._fields
-        return b'"' + key.encode() + b'"' in bytes(self._raw or b"")
+        decode what is still bytes and small."""
+        if self._fields is None and memoryview(self._raw or b"").nbytes < _LARGE:
+            return b'"' + key.encode() + b'"' in bytes(self._raw or b"")
+        return key in self.fields()
 
     def changed(self, put: dict[str, Any] | None = None, drop: Iterable[str] = ()) -> Payload:
         """A copy with some keys set (values may be `Raw` or plain) and some removed."""

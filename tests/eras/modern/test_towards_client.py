@@ -11,7 +11,14 @@ from mcp_types.methods import parse_server_result
 from msgspec import Raw
 
 from emceepee.eras.modern.cacheable import CACHEABLE
-from emceepee.eras.modern.towards_client import done_instead, read_call, write_done, write_error, write_notice
+from emceepee.eras.modern.towards_client import (
+    done_instead,
+    done_parts,
+    read_call,
+    write_done,
+    write_error,
+    write_notice,
+)
 from emceepee.errors import BackendUnavailable, ClientFault, LimitReached
 from emceepee.vocabulary.notices import ListChanged, LogLine, OtherNotice, Progress, ResourceUpdated
 from emceepee.vocabulary.outcomes import CacheHints, Done, Failed
@@ -25,7 +32,11 @@ TEXT = {"content": [{"type": "text", "text": "hi"}]}
 
 def answered(method: str, result: Any, hints: CacheHints | None = None) -> Any:
     payload = Payload(result) if isinstance(result, bytes) else Payload(raw(result))
-    return read_value(write_done(method, Done(payload, hints), INFO))
+    written = read_value(write_done(method, Done(payload, hints), INFO))
+    # However the result lies there, and whether it is joined here or later, it says the same.
+    opened = Done(Payload(fields=read_fields(payload.raw())), hints)
+    assert read_value(b"".join(done_parts(method, opened, INFO))) == written
+    return written
 
 
 # -- calls

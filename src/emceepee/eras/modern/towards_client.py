@@ -37,7 +37,7 @@ from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, at_least
 from emceepee.vocabulary.notices import LogLine, Notice, OtherNotice, Progress
 from emceepee.vocabulary.outcomes import Done, Failed
-from emceepee.vocabulary.raw_json import Fields, Payload, read_fields, read_items, to_raw, write
+from emceepee.vocabulary.raw_json import Fields, Payload, read_fields, read_items, to_raw, write, write_members
 
 STATUSES = {
     -32700: 400,
@@ -71,13 +71,23 @@ def read_call(request: Request, scope: Scope, principal: str) -> ReadCall:
 
 def write_done(method: str, done: Done, server_info: Raw) -> bytes:
     """The result with what this era adds: its type, who answered, and for how long it holds."""
+    return b"".join(done_parts(method, done, server_info))
+
+
+def done_parts(method: str, done: Done, server_info: Raw) -> tuple[bytes | Raw | memoryview, ...]:
+    """The same, not yet joined: a large result is copied once only if it is joined with what goes around it."""
     payload = _without_execution(done.payload) if method == "tools/list" else done.payload
     hints = write_hints(done.hints) if method in CACHEABLE else b""
-    raw = memoryview(payload.raw())
     stamped = _STAMPED_AND_HINTED if hints else _STAMPED
-    if not is_object(raw) or stamped.in_any(payload) or (raw.nbytes < _MAY_BE_EMPTY and not payload.fields()):
-        return _restamped(payload.fields(), hints, server_info)
-    return b"".join((_COMPLETE, hints, _OPEN_META, server_info, b"},", raw[1:]))
+    if stamped.in_any(payload):
+        return (_restamped(payload.fields(), hints, server_info),)
+    if payload.is_opened:
+        members = write_members(payload.fields())
+        return _COMPLETE, hints, _OPEN_META, server_info, b"}," if len(members) > 1 else b"}", *members
+    raw = memoryview(payload.raw())
+    if not is_object(raw) or (raw.nbytes < _MAY_BE_EMPTY and not payload.fields()):
+        return (_restamped(payload.fields(), hints, server_info),)
+    return _COMPLETE, hints, _OPEN_META, server_info, b"},", raw[1:]
 
 
 def _restamped(fields: Fields, hints: bytes, server_info: Raw) -> bytes:
