@@ -378,3 +378,21 @@ async def test_a_detached_exchange_that_goes_on_and_on_costs_its_connection() ->
     for _ in range(10):
         scene.come(b"8000\r\n" + b"x" * 0x8000 + b"\r\n")
     assert scene.socket.closing
+
+
+@pytest.mark.parametrize("ending", ["answered", "cut", "garbled", "unanswered"])
+async def test_an_exchange_that_ended_holds_its_receiver_no_more(ending: str) -> None:
+    """They hold each other while it lasts; a circle would be left for the garbage collector with every call."""
+    scene = Scene()
+    exchange = scene.heard.exchange
+    assert exchange is not None
+    assert exchange.receiver is scene.heard
+    if ending == "answered":
+        scene.come(OK)
+    elif ending == "garbled":
+        scene.come(b"rubbish\r\n\r\n")
+    else:
+        scene.come(*([OK[:-1]] if ending == "cut" else []))
+        scene.hang_up()
+    assert scene.heard.ends == 1
+    assert exchange.receiver is not scene.heard

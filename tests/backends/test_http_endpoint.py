@@ -127,3 +127,21 @@ def test_a_redirect_that_leaves_the_origin_or_leads_nowhere_is_not_followed(loca
 def test_what_a_server_names_stays_on_its_origin() -> None:
     assert endpoint().within("/messages?session=1") == "/messages?session=1"
     assert endpoint().within("http://evil.test/messages") is None
+
+
+def test_the_headers_of_one_request_are_not_those_of_the_next() -> None:
+    here = endpoint()
+    plain = here.post(b"{}").head
+    for name in ("echo", "other", "echo"):
+        assert here.post(b"{}", [("Mcp-Name", name)]).head == plain + f"Mcp-Name: {name}\r\n".encode()
+    assert here.post(b"{}").head == plain
+
+
+def test_arguments_in_headers_are_not_kept_and_the_rest_is_bounded() -> None:
+    here = endpoint()
+    routing = [("Mcp-Method", "tools/call"), ("Mcp-Name", "echo"), ("MCP-Protocol-Version", "2026-07-28")]
+    for index in range(1000):
+        here.post(b"{}", [*routing, ("Mcp-Param-Secret", "s")])
+        here.post(b"{}", [("Mcp-Name", str(index))])
+    assert 0 < len(here._written) <= 64
+    assert not [header for key in here._written for header in key if header[0] == "Mcp-Param-Secret"]

@@ -251,17 +251,17 @@ class Pool:
             connection.retire()
             return
         self.alive.add(connection)
-        self._give(connection)
+        self.released(connection)
 
     def released(self, connection: Connection) -> None:
         if self._drained:
             self._drained.discard(connection)
-        self._give(connection)
+        if self._waiting:
+            self._give(connection)
+        else:
+            self._keep(connection)
 
     def _give(self, connection: Connection) -> None:
-        if not self._waiting:
-            self._keep(connection)
-            return
         # What is urgent may be what ends the others.
         urgent = (exchange for exchange in self._waiting if exchange.request.urgent)
         exchange = next(urgent, None) or next(iter(self._waiting))
@@ -280,8 +280,8 @@ class Pool:
         if seconds <= 0 or len(self._idle) >= settings.idle_per_origin or self._client.closed:
             connection.retire()
             return
-        connection.since = self._client.clock.now()
-        connection.expires = connection.since + seconds
+        connection.since = now = self._client.clock.now()
+        connection.expires = now + seconds
         self._idle.append(connection)
         self._client.sweep_later()
 

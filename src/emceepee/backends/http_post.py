@@ -87,8 +87,8 @@ class Post:
             return
         self._size += len(data)
         if self._kind == "json":
-            if self._size > self._endpoint.settings.max_body_bytes:
-                limit = self._endpoint.settings.max_body_bytes
+            limit = self._endpoint.body_limits.max_bytes
+            if self._size > limit:
                 self.give_up(BackendViolation(self._endpoint.server, f"its answer is larger than {limit} bytes"))
             else:
                 self._body.append(data)

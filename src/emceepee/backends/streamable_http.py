@@ -84,18 +84,25 @@ class HttpTransport:
     async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
         """Besides what the Protocol says, raises `HttpRefusal` (of which `SessionGone`) and `CredentialsRefused`. A
         server that takes a request with 202 answers elsewhere, if at all: this returns then."""
-        await self.post(message, request, headers)
-
-    async def post(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> int:
-        """`send`, for whoever wants to know the HTTP status of the answer, also of one that was a message."""
         post = self._begin(self._endpoint.post(message, headers, request is None), request)
+        # As `_outcome` does, which would be one more coroutine for each call.
         try:
             outcome = await post.future
         except asyncio.CancelledError:
             self._abandoned(post)
             raise
-        if outcome == "done":
-            return post.status
+        if outcome != "done":
+            await self._otherwise(post, outcome, message, headers)
+
+    async def post(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> int:
+        """`send`, for whoever wants to know the HTTP status of the answer, also of one that was a message."""
+        post = self._begin(self._endpoint.post(message, headers, request is None), request)
+        outcome = await self._outcome(post)
+        return post.status if outcome == "done" else await self._otherwise(post, outcome, message, headers)
+
+    async def _otherwise(self, post: Post, outcome: Outcome, message: bytes, headers: Sequence[Header]) -> int:
+        """Follow a redirect, or resume a stream that was cut; the status that came in the end."""
+        request = post.request
         if outcome == "redirect":
             target = self._endpoint.redirected(post.status, post.headers)
             if target is None:

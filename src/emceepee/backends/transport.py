@@ -18,7 +18,7 @@ Header: TypeAlias = tuple[str, str]
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Which stream a message arrived on: the POST of a request, its resumption, the standalone GET, or a single pipe."""
+    """Which stream a message arrived on: the POST of a request, its resumption, the standalone GET, or one pipe."""
 
     kind: Literal["post", "resume", "get", "pipe"]
     request: RequestId | None = None
