@@ -33,6 +33,7 @@ from emceepee.relay.middle import Middle
 from emceepee.relay.surface import Surface
 from emceepee.relay.transparent import Transparent
 from emceepee.runtime.clock import Clock, SystemClock
+from emceepee.runtime.garbage import look_for_circles_less_often
 from emceepee.runtime.ids import Ids, SystemIds, Ulids
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.sessions.directory import Directory
@@ -183,6 +184,7 @@ async def serve_http(
     gateway = Gateway(settings, definitions)
     gateway.registry.listening_on(f"{listening.host}:{listening.port}")
     server = HttpServer(gateway.front, listening, settings.for_front())
+    look_for_circles_less_often()
     with on_signals(server.stop):
         try:
             await server.serve(lambda: ready(listening.url))
@@ -199,6 +201,7 @@ async def serve_stdio(settings: Settings, definitions: Sequence[ServerDefinition
     entrance = await open_input(claimed.read_fd)
     out = await open_output(claimed.write_fd)
     front = StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write)
+    look_for_circles_less_often()
     with on_signals(front.stop):
         try:
             await front.run()
