@@ -47,6 +47,8 @@ def kind_of(status: int, headers: Headers) -> Kind:
         media = headers.get(b"content-type", b"")
         if media == b"application/json":
             return "json"
+        if media == b"text/event-stream":
+            return "events"
         media = media_type(headers)
         if media == b"text/event-stream":
             return "events"

@@ -10,7 +10,8 @@ The one rule: how a stream is cut into chunks never changes what is read, and no
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 COMMENT = b": keep-alive\n\n"
 """Written while there is nothing to say, so that proxies do not take silence for death."""
@@ -25,8 +26,7 @@ _RETRY_DIGITS = 12
 _newline = re.compile(rb"\r\n|\r|\n")
 
 
-@dataclass(slots=True, frozen=True)
-class SseEvent:
+class SseEvent(msgspec.Struct, frozen=True):
     """One block of the stream, as it was written: `id` is None where this block set none (`SseReader.last_id` is the
     one that holds). `overlong` says that it exceeded the bound and its data was dropped."""
 
