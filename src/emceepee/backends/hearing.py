@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Raw
 
 from emceepee.backends.connection import OnNotice
@@ -17,23 +18,16 @@ from emceepee.vocabulary.notices import ListChanged, Notice, Progress, ResourceU
 ReadNotice: TypeAlias = Callable[[str, Raw | None], Notice | None]
 ReadProgress: TypeAlias = Callable[[Raw], Progress | None]
 
-_NEVER = float("-inf")
 
-
-class CallHearing:
+class CallHearing(msgspec.Struct, eq=False):
     """Implements `conversation.Hearing` for one call."""
 
-    __slots__ = ("_changed", "_last", "_on_notice", "_read_notice", "_read_progress")
-    takes_logs = True
-
-    def __init__(
-        self, on_notice: OnNotice, changed: OnNotice, read_notice: ReadNotice, read_progress: ReadProgress
-    ) -> None:
-        self._on_notice = on_notice
-        self._changed = changed
-        self._read_notice = read_notice
-        self._read_progress = read_progress
-        self._last = _NEVER
+    _on_notice: OnNotice
+    _changed: OnNotice
+    _read_notice: ReadNotice
+    _read_progress: ReadProgress
+    _last: float = float("-inf")
+    takes_logs: bool = True
 
     def progress(self, params: Raw) -> None:
         progress = self._read_progress(params)

@@ -12,6 +12,8 @@ import heapq
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from emceepee.protocol.faults import LocalMisuse, PeerClosed
 from emceepee.protocol.messages import RequestId
 
@@ -20,23 +22,20 @@ _SPARE = 64
 quiet peer never rebuilds, few enough to cost nothing."""
 
 
-class Asked:
+class Asked(msgspec.Struct, eq=False):
     """One request of ours. From `waiter` on its slots are the driver's own, which so needs no record of its own for
     each ask; everything else is read only for others."""
 
-    __slots__ = ("answer", "deadline", "ended", "hearing", "id", "interrupted", "method", "sent", "waiter", "woken")
-
-    def __init__(self, request_id: str, method: str, deadline: float | None) -> None:
-        self.id = request_id
-        self.method = method
-        self.deadline = deadline
-        self.sent = False
-        self.ended = False
-        self.waiter: Any = None
-        self.woken: Any = None
-        self.hearing: Any = None
-        self.answer: Any = None
-        self.interrupted = False
+    id: str
+    method: str
+    deadline: float | None
+    sent: bool = False
+    ended: bool = False
+    waiter: Any = None
+    woken: Any = None
+    hearing: Any = None
+    answer: Any = None
+    interrupted: bool = False
 
     def __repr__(self) -> str:
         state = "ended" if self.ended else "sent" if self.sent else "open"

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from emceepee.backends.catalogue import ListName, likely_server, list_payload, make_listed, merge, tightest
 from emceepee.errors import BackendFault, ClientFault, EmceepeeError

@@ -6,31 +6,28 @@ been taken out before a `Call` exists, and is put in anew on the other side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+import msgspec
 from msgspec import Raw
 
 from emceepee.vocabulary.names import LOCAL, LogLevel, Scope
 from emceepee.vocabulary.raw_json import Fields
 
 
-@dataclass(slots=True, frozen=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """Who is calling: whose connections it may use, what it declared, and how it introduced itself (display only)."""
 
     scope: Scope = LOCAL
     principal: str = LOCAL
-    capabilities: Fields = field(default_factory=dict)
+    capabilities: Fields = msgspec.field(default_factory=dict)
     client_info: Raw | None = None
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """One request on its way: `params` without `_meta`, and of `_meta` only what may cross."""
 
     method: str
     params: Fields
     caller: Caller
-    meta: Fields = field(default_factory=dict)
+    meta: Fields = msgspec.field(default_factory=dict)
     wants_progress: bool = False
     log_level: LogLevel | None = None

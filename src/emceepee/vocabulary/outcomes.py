@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+import msgspec
 from msgspec import Raw
 
 from emceepee.vocabulary.raw_json import Payload
@@ -35,8 +36,7 @@ class Delivery(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Done:
+class Done(msgspec.Struct):
     """A result. `payload` has none of the keys that an era adds to results; a tool's own `isError` is a result too.
 
     `wrapped` is set by the relay for a tool whose declared output is not an object: a client of an older revision must
