@@ -34,6 +34,7 @@ from emceepee.relay.surface import Surface
 from emceepee.relay.transparent import Transparent
 from emceepee.runtime.clock import Clock, SystemClock
 from emceepee.runtime.garbage import look_for_circles_less_often
+from emceepee.runtime.heap import keep_freed_memory
 from emceepee.runtime.ids import Ids, SystemIds, Ulids
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.sessions.directory import Directory
@@ -185,6 +186,7 @@ async def serve_http(
     gateway.registry.listening_on(f"{listening.host}:{listening.port}")
     server = HttpServer(gateway.front, listening, settings.for_front())
     look_for_circles_less_often()
+    keep_freed_memory()
     with on_signals(server.stop):
         try:
             await server.serve(lambda: ready(listening.url))
@@ -202,6 +204,7 @@ async def serve_stdio(settings: Settings, definitions: Sequence[ServerDefinition
     out = await open_output(claimed.write_fd)
     front = StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write)
     look_for_circles_less_often()
+    keep_freed_memory()
     with on_signals(front.stop):
         try:
             await front.run()
