@@ -21,6 +21,7 @@ MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
 _COLON = 0x3A
+_DATA = b"data: "
 _RETRY_DIGITS = 12
 """Milliseconds of thirty years. Longer ones are no time but an attempt."""
 _newline = re.compile(rb"\r\n|\r|\n")
@@ -66,9 +67,7 @@ class SseReader:
         lines = chunk.split(b"\n")
         if self._line or self._cutting:
             self._hold(lines[0])
-            lines[0] = b":" if self._cutting else bytes(self._line)
-            self._line.clear()
-            self._cutting = False
+            lines[0] = self._held()
         last = lines.pop()
         events: list[SseEvent] = []
         for line in lines:
@@ -112,6 +111,18 @@ class SseReader:
             line.clear()
             self._cutting = True
 
+    def _held(self) -> bytes:
+        """The line that is complete now, or a comment in place of one that needs no more reading."""
+        line, cutting = self._line, self._cutting
+        self._line, self._cutting = bytearray(), False
+        if cutting:
+            return b":"
+        if line.startswith(_DATA):
+            # At once, because to make a line of it first would copy a large result once more.
+            self._add_data(bytes(memoryview(line)[len(_DATA) :]))
+            return b":"
+        return bytes(line)
+
     def _drop(self) -> None:
         """This event is too long: forget its data, but go on to look for its id, so that it can be resumed after."""
         self._overlong = True
@@ -125,9 +136,9 @@ class SseReader:
             return
         if self._size + len(line) > self._limit:
             self._drop()
-        elif line.startswith(b"data: "):
+        elif line.startswith(_DATA):
             # Not `partition`: that would copy a large result once more.
-            self._add_data(line[6:])
+            self._add_data(line[len(_DATA) :])
         else:
             name, _, value = line.partition(b":")
             self._set(name, value.removeprefix(b" "))
