@@ -235,6 +235,7 @@ async def test_a_client_that_leaves_is_noticed_while_it_is_served_and_while_it_s
         try:
             await exchange.read_body(1000, 30)
             await exchange.gone()
+            assert exchange.left
             noticed.append("gone")
         except ClientGone:
             noticed.append("never whole")

@@ -30,6 +30,11 @@ class Exchange(Protocol):
     memory: dict[str, Any]
     """What the front wants to find again in the next exchange of the same connection."""
 
+    @property
+    def left(self) -> bool | None:
+        """Whether the client has gone; None where only `gone` can tell."""
+        ...
+
     async def read_body(self, limit: int, seconds: float) -> bytes:
         """All of it. Raises `BodyTooLarge`, `ClientGone`, or `TimeoutError` when it begins and does not end. One that
         never begins is for what serves HTTP to notice, which sees heads and bodies alike."""
@@ -68,6 +73,10 @@ class AsgiExchange:
         self.memory: dict[str, Any] = {}
         self._receive = receive
         self._send = send
+
+    @property
+    def left(self) -> bool | None:
+        return None
 
     async def read_body(self, limit: int, seconds: float) -> bytes:
         event = await self._receive()

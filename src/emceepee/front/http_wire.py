@@ -419,6 +419,10 @@ class WireExchange:
 
     # -- for the front
 
+    @property
+    def left(self) -> bool | None:
+        return self._connection.gone
+
     async def read_body(self, limit: int, seconds: float) -> bytes:
         if not self._whole:
             if (b"expect", b"100-continue") in self.headers and not self._size:

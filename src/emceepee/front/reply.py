@@ -76,6 +76,9 @@ class Reply:
     async def _client_left(self) -> bool:
         """Whether it has gone already. Servers of HTTP take what is written to nobody without a word, so it is looked
         for; only where something depends on it."""
+        left = self._exchange.left
+        if left is not None:
+            return left
         gone = self._shop.tasks.spawn(self._exchange.gone(), "is the client there")
         for _ in range(_LOOKS):
             await asyncio.sleep(0)
