@@ -131,3 +131,9 @@ def test_the_tightest_hint_counts_and_silence_makes_it_private() -> None:
 def test_a_list_payload_keeps_entries_as_they_came() -> None:
     raw = make_listed("tools", [to_raw({"name": "t", "n": 1.0})], {"x": to_raw({})}, None)
     assert list_payload("tools", raw.items, raw.extras) == b'{"tools":[{"name":"t","n":1.0}],"x":{}}'
+
+
+def test_only_a_list_in_which_a_tool_declares_its_output_is_looked_at_for_each_call() -> None:
+    plain, declaring = to_raw({"name": "a"}), to_raw({"name": "b", "outputSchema": {"type": "array"}})
+    assert not make_listed("tools", [plain], {}, None).may_wrap()
+    assert make_listed("tools", [plain, declaring], {}, None).may_wrap()

@@ -92,3 +92,15 @@ async def test_calls_are_counted_while_they_run() -> None:
 
     status, _ = await modern.answer(FakeSurface(answering), asked("tools/list"), "local", lambda m, k: None)
     assert (status, modern.calls) == (200, 0)
+
+
+async def test_a_header_that_lies_is_refused_before_params_of_a_wrong_shape() -> None:
+    surface, lying = FakeSurface(), {"mcp-param-region": ["north"]}
+    region = b'{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}'
+    surface.schemas["echo"] = Raw(region)
+    codes = []
+    for headers, arguments in ((lying, {"region": "south"}), (lying, []), ({}, [])):
+        call = asked("tools/call", {"name": "echo", "arguments": arguments})
+        status, body = await desk().answer(surface, call, "local", lambda m, k: None, None, headers)
+        codes.append((status, json.loads(body)["error"]["code"]))
+    assert codes == [(400, -32020), (400, -32020), (400, -32602)]

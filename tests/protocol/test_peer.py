@@ -375,3 +375,11 @@ def test_an_event_carries_where_its_message_came_from() -> None:
     assert isinstance(owed, Owed)
     assert isinstance(told, Told)
     assert owed.owed.origin is told.origin is origin
+
+
+def test_an_answer_can_be_taken_without_an_event_and_ends_its_ask_all_the_same() -> None:
+    peer = Peer("g")
+    asked = peer.open("tools/call", None)
+    answer = Result(asked.id, Raw(b"{}"))
+    assert peer.answered(answer) is asked
+    assert (asked.ended, len(peer), peer.answered(answer)) == (True, 0, None)
