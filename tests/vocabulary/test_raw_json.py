@@ -98,9 +98,9 @@ def test_members_joined_are_the_object_again(value: dict[str, int | str]) -> Non
 def test_a_large_opened_payload_is_joined_to_the_same_object() -> None:
     fields = {"a": to_raw(1), 'quoted"': to_raw("x" * 20_000)}
     payload = Payload(fields=fields)
-    assert payload.is_opened
+    assert payload.kept is None
     assert read_value(payload.raw()) == {"a": 1, 'quoted"': "x" * 20_000}
-    assert not payload.is_opened
+    assert payload.kept is not None
 
 
 def test_of_a_large_payload_it_is_known_exactly_what_it_has() -> None:

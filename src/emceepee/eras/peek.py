@@ -59,10 +59,8 @@ class TopLevel:
     def in_any(self, payload: Payload) -> bool:
         """Exact. A small object that mentions none of them is not decoded; a large one is, which costs as much as one
         search through it and is remembered by the payload."""
-        if payload.is_opened:
-            return not self._names.isdisjoint(payload.fields())
-        raw = payload.raw()
-        if memoryview(raw).nbytes < SMALL:
+        raw = payload.kept
+        if raw is not None and memoryview(raw).nbytes < SMALL:
             text = bytes(raw)
             if b"\\u00" not in text and not any(quoted in text for quoted in self._quoted):
                 return False

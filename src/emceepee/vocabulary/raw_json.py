@@ -89,10 +89,11 @@ def _size(fields: Fields) -> int:
 class Payload:
     """A JSON object in transit: as bytes, as fields, or both, whichever was needed last."""
 
-    __slots__ = ("_fields", "_raw")
+    __slots__ = ("_fields", "kept")
 
     def __init__(self, raw: bytes | Raw | None = None, fields: Fields | None = None) -> None:
-        self._raw = raw
+        self.kept = raw
+        """Its bytes, if they are there: None when it was opened, and `raw` would have to copy it. Read only."""
         self._fields = fields
 
     @classmethod
@@ -101,22 +102,17 @@ class Payload:
         return cls(raw=_encoder.encode(value))
 
     def raw(self) -> Raw:
-        if self._raw is None:
+        if self.kept is None:
             fields = self._fields or {}
             large = _size(fields) >= _LARGE
-            self._raw = b"".join((b"{", *write_members(fields))) if large else _encoder.encode(fields)
-        return self._raw if isinstance(self._raw, Raw) else Raw(self._raw)
+            self.kept = b"".join((b"{", *write_members(fields))) if large else _encoder.encode(fields)
+        return self.kept if isinstance(self.kept, Raw) else Raw(self.kept)
 
     def fields(self) -> Fields:
         """Its top level; read only, copy before changing. Raises `NotThatShape` when it is no object."""
         if self._fields is None:
-            self._fields = read_fields(self._raw or b"")
+            self._fields = read_fields(self.kept or b"")
         return self._fields
-
-    @property
-    def is_opened(self) -> bool:
-        """Whether it is there as fields alone, so that to ask for its bytes would copy it."""
-        return self._raw is None
 
     def get(self, key: str) -> Raw | None:
         return self.fields().get(key)
@@ -124,8 +120,8 @@ class Payload:
     def may_have(self, key: str) -> bool:
         """Whether the key can be at its top level. False is certain; true may be its name somewhere inside. Does not
         decode what is still bytes and small."""
-        if self._fields is None and memoryview(self._raw or b"").nbytes < _LARGE:
-            return b'"' + key.encode() + b'"' in bytes(self._raw or b"")
+        if self._fields is None and memoryview(self.kept or b"").nbytes < _LARGE:
+            return b'"' + key.encode() + b'"' in bytes(self.kept or b"")
         return key in self.fields()
 
     def changed(self, put: dict[str, Any] | None = None, drop: Iterable[str] = ()) -> Payload:

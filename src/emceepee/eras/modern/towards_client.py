@@ -81,10 +81,10 @@ def done_parts(method: str, done: Done, server_info: Raw) -> tuple[bytes | Raw |
     stamped = _STAMPED_AND_HINTED if hints else _STAMPED
     if stamped.in_any(payload):
         return (_restamped(payload.fields(), hints, server_info),)
-    if payload.is_opened:
+    if payload.kept is None:
         members = write_members(payload.fields())
         return _COMPLETE, hints, _OPEN_META, server_info, b"}," if len(members) > 1 else b"}", *members
-    raw = memoryview(payload.raw())
+    raw = memoryview(payload.kept)
     if not is_object(raw) or (raw.nbytes < _MAY_BE_EMPTY and not payload.fields()):
         return (_restamped(payload.fields(), hints, server_info),)
     return _COMPLETE, hints, _OPEN_META, server_info, b"},", raw[1:]
