@@ -110,7 +110,7 @@ class ModernDesk:
             if done.delivery is None:
                 return 200, write_result(request.id, modern.write_done(request.method, done, info))
             return 200, promised(
-                done.delivery, promise, lambda: write_result(request.id, modern.write_done(request.method, done, info))
+                done.delivery, promise, lambda: write_result(request.id, *modern.done_parts(request.method, done, info))
             )
         declared = call.caller.capabilities
         instead = modern.done_instead(request.method, outcome, declared)
