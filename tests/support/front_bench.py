@@ -48,7 +48,7 @@ def who_says_so(exchange: Exchange) -> str:
     return header(exchange.headers, b"x-test-principal") or "local"
 
 
-def request(method: str, params: Json | None = None, id: int | str = 1) -> Json:  # noqa: A002
+def request(method: str, params: Json | None = None, id: int | str = 1) -> Json:
     return {"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})}
 
 
@@ -56,7 +56,7 @@ def notification(method: str, params: Json | None = None) -> Json:
     return {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})}
 
 
-def call(name: str = "echo", arguments: Json | None = None, id: int | str = 1, **meta: Any) -> Json:  # noqa: A002
+def call(name: str = "echo", arguments: Json | None = None, id: int | str = 1, **meta: Any) -> Json:
     params: Json = {"name": name, "arguments": arguments or {}}
     return request("tools/call", {**params, "_meta": meta} if meta else params, id)
 
