@@ -24,6 +24,8 @@ HTTP_SERVER = str(Path(__file__).with_name("http_server.py"))
 IDLE = 4.0
 """After so many seconds an abandoned session is idle; none in use is ever silent for so long."""
 QUIET_SECONDS = 60.0
+LONGEST_IDLE = 7.0
+"""A kept connection to a server lies idle for four seconds, and is looked after every two."""
 AT_REST = ("sessions", "calls", "pending", "cleaning", "listens", "listeners")
 """What has to be nothing at all when nobody is there."""
 
@@ -81,20 +83,25 @@ async def soak(size: Size, seed: int, folder: Path) -> Report:
         chance = random.Random(seed)  # noqa: S311 -- repeatable, not secret
         warming = Load(gateway.port, warm_up, chance)
         await warming.touch_everything()
-        await warming.run()
+        await loaded(warming, gateway, seed)
         before = await at_rest(gateway, pids)
         began = time.monotonic()
-        try:
-            done = await Load(gateway.port, size, chance).run()
-        except ExceptionGroup as failed:
-            what = f"seed {seed}: {failed.exceptions[0]!r}; the gateway said: {''.join(errors_in(gateway)[-5:])}"
-            raise AssertionError(what) from failed
+        done = await loaded(Load(gateway.port, size, chance), gateway, seed)
         seconds = time.monotonic() - began
         after = await at_rest(gateway, pids)
         behind = {era: await left_at(port) for era, port in ports.items()}
         events = [event for event in gateway.events() if event not in ROUTINE]
         told = {event: events.count(event) for event in sorted(set(events))}
         return Report(size, seed, dict(done), seconds, before, after, behind, told, errors_in(gateway))
+
+
+async def loaded(load: Load, gateway: Program, seed: int) -> dict[str, int]:
+    """The load to its end. What fails is told together with what the gateway said of it."""
+    try:
+        return await load.run()
+    except ExceptionGroup as failed:
+        what = f"seed {seed}: {failed.exceptions[0]!r}; the gateway said: {''.join(errors_in(gateway)[-5:])}"
+        raise AssertionError(what) from failed
 
 
 def errors_in(gateway: Program) -> list[str]:
@@ -160,8 +167,7 @@ async def at_rest(gateway: Program, pids: Pids) -> Figures:
         now = await figures(gateway, pids)
         if now.counts != last.counts:
             last, since = now, time.monotonic()
-        elif not any(now.counts[name] for name in AT_REST) and time.monotonic() - since > 5:
-            # Longer than a kept connection lies idle before it is closed.
+        elif not any(now.counts[name] for name in AT_REST) and time.monotonic() - since > LONGEST_IDLE:
             return now
     return await figures(gateway, pids)
 
