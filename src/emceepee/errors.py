@@ -12,7 +12,8 @@
     └── OperatorFault        configuration or installation; carries what to do about it
 
 The one rule: an error here is raised where the cause is known and turned into an answer in exactly one place,
-`front/answers.py`. An error which a backend *answered* is not an exception: it is an outcome (`vocabulary.outcomes.Failed`).
+`front/answers.py`. An error which a backend *answered* is not an exception: it is an outcome
+(`vocabulary.outcomes.Failed`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The table of a connection's states."""
 
 import pytest
+
 from emceepee.backends.lifecycle import NEXT, after
 
 
