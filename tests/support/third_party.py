@@ -85,7 +85,7 @@ def source_of(package: str, version: str) -> Path:
         wanted = ["--no-deps", "--no-binary", package, "-d", str(loaded), f"{package}=={version}"]
         _run(package, [str(python_with("pip")), "-m", "pip", "download", "-q", *wanted])
         with tarfile.open(next(loaded.glob("*.tar.gz"))) as archive:
-            archive.extractall(loaded, filter="data")
+            _extract(archive, loaded)
         next(path for path in loaded.iterdir() if path.is_dir()).rename(folder)
         shutil.rmtree(loaded)
 
@@ -151,6 +151,18 @@ def _alone(folder: Path) -> Iterator[None]:
     with open(folder.with_name(f"{folder.name}.lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _extract(archive: tarfile.TarFile, folder: Path) -> None:
+    """Into this folder and nowhere else. Pythons before 3.11.4 have no filter that sees to it."""
+    if hasattr(tarfile, "data_filter"):
+        archive.extractall(folder, filter="data")
+        return
+    inside = [one for one in archive.getmembers() if one.isfile() or one.isdir()]
+    astray = [one.name for one in inside if not (folder / one.name).resolve().is_relative_to(folder.resolve())]
+    if astray:
+        raise CannotInstall(astray[0], "its archive wants to be unpacked outside of the folder")
+    archive.extractall(folder, members=inside)
 
 
 def _run(what: str, command: Sequence[str], cwd: Path | None = None, env: dict[str, str] | None = None) -> None:
