@@ -131,3 +131,16 @@ async def test_log_lines_are_kept_and_nobody_is_told_of_progress_once_nobody_wai
     assert len(heard) == 2
     assert len(house.middle.workspaces.at("s").logs) == 2
     await house.middle.forget("s")
+
+
+async def test_a_call_stopped_before_its_first_step_keeps_nobody_waiting() -> None:
+    house = make_house(a=FakeServer(answer=Held()))
+    workspace = house.middle.workspaces.at("s")
+    job = Job(workspace, "a", call("tools/call", "s", name="slow"), None, house.middle.news.told)
+    job.start(house.middle.calls, await house.middle.reach.connection("a", "s"), 5)
+    job.stop()
+    async with asyncio.timeout(5):
+        assert await job.wait(5)
+    with pytest.raises(ClientFault, match="session ended"):
+        job.answer()
+    await house.middle.forget("s")

@@ -51,6 +51,12 @@ class Job:
         longest = patience + self.workspace.tasks.settings.max_ttl_ms / 1000
         work = self._run(calls, connection, longest)
         self._running = self.workspace.jobs.spawn(work, f"call {self.server}")
+        # Stopped before its first step, it never comes to say that it is over.
+        self._running.add_done_callback(self._over)
+
+    def _over(self, _: asyncio.Task[None]) -> None:
+        self._running = None
+        self._wake()
 
     async def _run(self, calls: Calls, connection: Connection, longest: float) -> None:
         try:
