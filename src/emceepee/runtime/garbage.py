@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 
-YOUNG = 25_000
+YOUNG = 5_000
 """New containers before the young ones are gone through; Python's own 700 are made by every few dozen calls. Calls
 leave no circles, so there is hardly anything to find; more would only let what a failed one left wait longer."""
 
