@@ -9,17 +9,21 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.soak.gateway import EVENT
 from tests.soak.load import OWN, Load, Size
 from tests.support.http_wire import HttpWire, Json, ask_health
+from tests.support.processes import until
 from tests.support.real_gateway import Pids, Program, serving, stdio_entry, write_config
 
+GATEWAY = (sys.executable, "-m", "tests.soak.gateway")
 HTTP_SERVER = str(Path(__file__).with_name("http_server.py"))
 IDLE = 4.0
 """After so many seconds an abandoned session is idle; none in use is ever silent for so long."""
@@ -32,10 +36,12 @@ AT_REST = ("sessions", "calls", "pending", "cleaning", "listens", "listeners")
 
 @dataclass
 class Figures:
-    """What a process holds. `counts` may not grow; `memory` may, within a bound."""
+    """What a process holds. `counts` may not grow at all. `held` may, within bounds: Python objects that can be in
+    circles, Python's small blocks, and bytes by malloc. `memory` is what is resident."""
 
     counts: dict[str, int]
     memory: int
+    held: dict[str, int] = field(default_factory=dict)
 
     def more_than(self, before: Figures) -> dict[str, tuple[int, int]]:
         return {
@@ -59,6 +65,9 @@ class Report:
     def grown(self) -> int:
         return self.after.memory - self.before.memory
 
+    def more(self, what: str) -> int:
+        return self.after.held[what] - self.before.held[what]
+
     def lines(self) -> list[str]:
         counts = {name: f"{self.before.counts[name]} → {now}" for name, now in sorted(self.after.counts.items())}
         megabytes = f"{self.before.memory / 2**20:.1f} → {self.after.memory / 2**20:.1f} MiB"
@@ -67,6 +76,10 @@ class Report:
             f"done in {self.seconds:.1f} s: "
             + ", ".join(f"{name} {count}" for name, count in sorted(self.done.items())),
             f"resident memory: {megabytes} ({self.grown / 2**20:+.1f})",
+            *(
+                f"{what} held: {self.before.held[what]} → {now} ({self.more(what):+d})"
+                for what, now in self.after.held.items()
+            ),
             *(f"{name}: {count}" for name, count in counts.items()),
             *(f"left at {name}: {left}" for name, left in self.behind.items()),
             f"log events: {self.events}",
@@ -78,17 +91,18 @@ async def soak(size: Size, seed: int, folder: Path) -> Report:
     async with AsyncExitStack() as stack:
         ports = {era: await stack.enter_async_context(http_server(era)) for era in ("legacy", "modern")}
         pids = Pids(folder / "pids")
-        gateway = await stack.enter_async_context(serving(configured(folder, ports, pids), *options(), pids=pids))
+        config = configured(folder, ports, pids)
+        gateway = await stack.enter_async_context(serving(config, *options(), pids=pids, command=GATEWAY))
         warm_up = Size(max(1, size.sessions // 10), max(1, size.calls // 10), size.at_once)
         chance = random.Random(seed)  # noqa: S311 -- repeatable, not secret
         warming = Load(gateway.port, warm_up, chance)
         await warming.touch_everything()
         await loaded(warming, gateway, seed)
-        before = await at_rest(gateway, pids)
+        before = await held(gateway, pids)
         began = time.monotonic()
         done = await loaded(Load(gateway.port, size, chance), gateway, seed)
         seconds = time.monotonic() - began
-        after = await at_rest(gateway, pids)
+        after = await held(gateway, pids)
         behind = {era: await left_at(port) for era, port in ports.items()}
         events = [event for event in gateway.events() if event not in ROUTINE]
         told = {event: events.count(event) for event in sorted(set(events))}
@@ -109,6 +123,7 @@ def errors_in(gateway: Program) -> list[str]:
 
 
 ROUTINE = {
+    EVENT,
     "config_loaded",
     "server_config_added",
     "listening",
@@ -156,6 +171,18 @@ async def left_at(port: int) -> Json:
     found: Json = json.loads(await wire.body())
     wire.leave()
     return found
+
+
+async def held(gateway: Program, pids: Pids) -> Figures:
+    """What is still there when nothing goes on, and what nobody holds has been given back."""
+    await at_rest(gateway, pids)
+    told = gateway.events().count(EVENT)
+    gateway.process.send_signal(signal.SIGUSR1)
+    assert await until(lambda: gateway.events().count(EVENT) > told, 10)
+    now = await figures(gateway, pids)
+    line = next(line for line in reversed(gateway.log) if EVENT in line)
+    now.held = json.loads(line)["data"]
+    return now
 
 
 async def at_rest(gateway: Program, pids: Pids) -> Figures:

@@ -1,13 +1,19 @@
 """What a report of a soak means: pure.
 
-The one rule: counts may not grow at all; memory may grow by what a heap scatters, and not with the number of calls.
+The one rule: counts may not grow at all; what is held may differ from moment to moment, and not grow with the calls.
 """
 
 from __future__ import annotations
 
 from tests.soak.run import AT_REST, Report
 
-MEMORY = 10 * 2**20
+HELD = {"objects": 500, "blocks": 5_000, "malloc": 2**20}
+"""By how much these may differ from one moment of rest to another. Measured: 40, 1,500 and
+170 KiB, after 1,000 calls as after 40,000."""
+
+MEMORY = 32 * 2**20
+"""Resident memory rises to a plateau (some 25 MiB above the start, after 30,000 calls) because circles are looked for
+seldom. It is here for what none of the others would show."""
 
 
 def problems(report: Report) -> list[str]:
@@ -15,6 +21,7 @@ def problems(report: Report) -> list[str]:
     found += [f"{name}: {report.after.counts[name]} at rest" for name in AT_REST if report.after.counts[name]]
     if report.grown > MEMORY:
         found.append(f"memory grew by {report.grown / 2**20:.1f} MiB")
+    found += [f"{what} held: {report.more(what)} more" for what, bound in HELD.items() if report.more(what) > bound]
     for name, left in report.behind.items():
         if left["running"]:
             found.append(f"{left['running']} calls still run at the {name} server")

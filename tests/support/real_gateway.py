@@ -14,7 +14,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -135,10 +135,10 @@ class Program:
 
 
 @asynccontextmanager
-async def _started(*words: str, pids: Pids | None = None) -> AsyncIterator[Program]:
+async def _started(*words: str, pids: Pids | None = None, command: Sequence[str] = COMMAND) -> AsyncIterator[Program]:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        *COMMAND,
+        *command,
         *words,
         "--log-format",
         "json",
@@ -159,8 +159,11 @@ async def _started(*words: str, pids: Pids | None = None) -> AsyncIterator[Progr
 
 
 @asynccontextmanager
-async def serving(config: Path, *options: str, pids: Pids | None = None) -> AsyncIterator[Program]:
-    async with _started("serve", "--config", str(config), "--port", "0", *options, pids=pids) as program:
+async def serving(
+    config: Path, *options: str, pids: Pids | None = None, command: Sequence[str] = COMMAND
+) -> AsyncIterator[Program]:
+    words = ("serve", "--config", str(config), "--port", "0", *options)
+    async with _started(*words, pids=pids, command=command) as program:
         await program.ready()
         yield program
 
