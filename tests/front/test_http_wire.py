@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from emceepee.front.exchange import BodyTooLarge, ClientGone, Exchange
-from emceepee.front.http_wire import MAX_HEAD, MAX_PIPELINED, Connections, HttpConnection, path_of
+from emceepee.front.http_wire import MAX_HEAD, MAX_PIPELINED, Connections, HttpConnection
 from emceepee.front.settings import FrontSettings
 from emceepee.runtime.spawn import TaskScope
 from tests.support.fake_clock import FakeClock, settle
@@ -318,18 +318,3 @@ async def test_going_down_closes_the_idle_and_lets_the_busy_finish(house: House)
     await settle()
     assert busy.sent.endswith(b"connection: close\r\n\r\ndone")
     assert busy.closed
-
-
-@pytest.mark.parametrize(
-    ("target", "path"),
-    [
-        (b"/mcp", "/mcp"),
-        (b"/mcp?x=1#y", "/mcp"),
-        (b"/servers/%C3%A9/mcp", "/servers/é/mcp"),
-        (b"http://127.0.0.1:8080/mcp", "/mcp"),
-        (b"*", "*"),
-        (b"", "/"),
-    ],
-)
-def test_the_path_of_a_target(target: bytes, path: str) -> None:
-    assert path_of(target) == path

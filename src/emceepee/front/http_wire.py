@@ -19,14 +19,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 from typing import Any, Final, TypeAlias, cast
-from urllib.parse import unquote
 
 import httptools
 
-from emceepee.front.exchange import BodyTooLarge, ClientGone, Exchange, Header
+from emceepee.front.exchange import Exchange, Header
 from emceepee.front.settings import FrontSettings
+from emceepee.front.wire_exchange import LENGTH, STATUS_LINES, WireExchange, path_of
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
 
@@ -39,9 +38,6 @@ HIGH_WATER: Final = 256 * 1024
 _ONE_WRITE: Final = 64 * 1024
 """Up to this a head and its body are joined: one copy is cheaper than a second call to the socket."""
 
-_STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
-_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_LENGTH: Final = b"content-length"
 
 Serve: TypeAlias = Callable[[Exchange], Awaitable[None]]
 
@@ -250,7 +246,7 @@ class HttpConnection(asyncio.Protocol):
             self._refuse(400)
             return
         exchange.keep_alive = False
-        length = dict(exchange.headers).get(_LENGTH, b"0")
+        length = dict(exchange.headers).get(LENGTH, b"0")
         self._owed_body = int(length) if length.isdigit() and len(length) < MAX_LENGTH_DIGITS else 0
         self._take_body(rest)
 
@@ -329,7 +325,7 @@ class HttpConnection(asyncio.Protocol):
     def _refuse(self, status: int) -> None:
         """What is not even a request is answered by its status alone, and only where nothing else is being said."""
         if not self.serving and not self._queue:
-            self.write(_STATUS_LINES[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
+            self.write(STATUS_LINES[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self.close()
 
     def close(self) -> None:
@@ -352,157 +348,3 @@ class HttpConnection(asyncio.Protocol):
         self.closing = True
         if self._transport is not None:
             self._transport.abort()
-
-
-class WireExchange:
-    """Implements `front.exchange.Exchange`."""
-
-    __slots__ = (
-        "_connection",
-        "_ended",
-        "_gone",
-        "_parts",
-        "_size",
-        "_started",
-        "_waiting",
-        "_whole",
-        "chunks",
-        "headers",
-        "keep_alive",
-        "memory",
-        "method",
-        "path",
-    )
-
-    def __init__(self, connection: HttpConnection, method: str, path: str, headers: list[Header]) -> None:
-        self._connection = connection
-        self.method = method
-        self.path = path
-        self.headers = headers
-        self.memory = connection.memory
-        self.keep_alive = True
-        self.chunks = True
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._whole = self._started = self._ended = False
-        self._waiting: asyncio.Future[None] | None = None
-        self._gone: asyncio.Future[None] | None = None
-
-    @property
-    def reusable(self) -> bool:
-        """Whether another exchange may follow on this connection."""
-        return self.keep_alive and self._whole and self._ended and not self._connection.closing
-
-    # -- from the connection
-
-    def feed(self, part: bytes) -> None:
-        self._size += len(part)
-        limit = self._connection.max_body
-        if self._size > limit:
-            # Counted on, not kept: whoever reads the body learns that it was too large.
-            self._parts.clear()
-        else:
-            self._parts.append(part)
-        self._tell(self._waiting, self._size > limit)
-
-    def whole(self) -> None:
-        self._whole = True
-        self._tell(self._waiting, True)
-
-    def client_left(self) -> None:
-        self._tell(self._waiting, True)
-        self._tell(self._gone, True)
-
-    def _tell(self, waiting: asyncio.Future[None] | None, now: bool) -> None:
-        if now and waiting is not None and not waiting.done():
-            waiting.set_result(None)
-
-    # -- for the front
-
-    @property
-    def left(self) -> bool | None:
-        return self._connection.gone
-
-    async def read_body(self, limit: int, seconds: float) -> bytes:
-        if not self._whole:
-            if (b"expect", b"100-continue") in self.headers and not self._size:
-                self._connection.write(_CONTINUE)
-            async with asyncio.timeout(seconds):
-                await self._until_read(limit)
-        if self._size > limit:
-            raise BodyTooLarge
-        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-
-    async def _until_read(self, limit: int) -> None:
-        while not self._whole and self._size <= limit:
-            if self._connection.gone:
-                raise ClientGone
-            self._waiting = asyncio.get_running_loop().create_future()
-            await self._waiting
-            self._waiting = None
-
-    async def answer(self, status: int, headers: list[Header], body: bytes) -> None:
-        self._started = self._ended = True
-        connection = self._connection
-        connection.write(self._head(status, headers, None if status in (204, 304) else len(body)), body)
-        if connection.writable is not None:
-            await connection.writable
-
-    async def start(self, status: int, headers: list[Header]) -> None:
-        self._started = True
-        head = list(headers)
-        if self.chunks:
-            head.append((b"transfer-encoding", b"chunked"))
-        else:
-            self.keep_alive = False
-        self._connection.write(self._head(status, head, None))
-
-    async def write(self, chunk: bytes) -> None:
-        if not chunk:
-            return
-        if self.chunks:
-            self._connection.write(b"%x\r\n" % len(chunk), chunk, b"\r\n")
-        else:
-            self._connection.write(chunk)
-        if self._connection.writable is not None:
-            await self._connection.writable
-
-    async def end(self) -> None:
-        self._ended = True
-        if self.chunks:
-            self._connection.write(b"0\r\n\r\n")
-        self._tell(self._gone, True)
-
-    async def gone(self) -> None:
-        if self._ended or self._connection.gone:
-            return
-        if self._gone is None:
-            self._gone = asyncio.get_running_loop().create_future()
-            self._connection.watch(self)
-        # Several may look, and one who stops looking must not end it for the others.
-        await asyncio.shield(self._gone)
-
-    def _head(self, status: int, headers: list[Header], length: int | None) -> bytes:
-        parts = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
-        told = False
-        for name, value in headers:
-            told = told or name == _LENGTH
-            parts.append(name + b": " + value + b"\r\n")
-        if length is not None and not told:
-            parts.append(b"content-length: %d\r\n" % length)
-        if not self.keep_alive or not self._whole or self._connection.draining:
-            self.keep_alive = False
-            parts.append(b"connection: close\r\n")
-        parts.append(b"\r\n")
-        return b"".join(parts)
-
-
-def path_of(target: bytes) -> str:
-    """The path of a request target, decoded, without its query; an absolute target counts as its path."""
-    if target.startswith(b"/") and b"%" not in target and b"?" not in target and b"#" not in target:
-        return target.decode("latin-1")
-    try:
-        path = httptools.parse_url(target).path or b"/"
-    except httptools.HttpParserInvalidURLError:
-        return "/"
-    return unquote(path.decode("latin-1"))
