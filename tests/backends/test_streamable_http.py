@@ -301,7 +301,6 @@ async def test_nobody_there_is_unavailable(stage: Stage) -> None:
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + event(DONE)[:-1],
     ],
 )
-@pytest.mark.shows("EB-C21")
 async def test_an_answer_lost_on_the_way_is_an_unknown_outcome_and_nothing_is_sent_twice(
     stage: Stage, part: bytes
 ) -> None:
@@ -419,7 +418,6 @@ async def test_a_server_that_does_not_take_the_farewell_does_not_hold_up_the_clo
 # -- resuming
 
 
-@pytest.mark.shows("EB-C20")
 async def test_a_stream_that_was_cut_is_resumed_where_it_was(stage: Stage) -> None:
     async def script(wire: Wire) -> None:
         asked = await wire.request()

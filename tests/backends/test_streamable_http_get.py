@@ -62,7 +62,6 @@ async def test_what_comes_unasked_is_handed_over_as_that(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("status", ["405 Method Not Allowed", "404 Not Found", "400 Bad Request", "401 Unauthorized"])
-@pytest.mark.shows("EB-D8")
 async def test_a_server_without_it_is_not_asked_again(stage: Stage, status: str) -> None:
     async with raw_server(refusing(status)) as server:
         transport = await stage.to(server.url)

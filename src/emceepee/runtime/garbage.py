@@ -10,14 +10,15 @@ from __future__ import annotations
 import gc
 
 YOUNG = 5_000
-"""New containers before the young ones are gone through; Python's own 700 are made by every few dozen calls. Calls
-leave no circles, so there is hardly anything to find; more would only let what a failed one left wait longer."""
+"""New containers before the young ones are gone through; Python's own 700 are made by every few dozen calls.
+A call that succeeds leaves no circle; cancelled and failed ones do, and what they leave waits until this many: 25,000
+let resident memory rise by 20 MiB under a load full of cancels."""
 
 MIDDLE = 20
 
 
 def look_for_circles_less_often() -> None:
-    """What is loaded now stays for good and is not gone through again; what comes is gone through less often. Most of
-    what collecting costs is saved: a few per cent of the CPU per call with 32 sessions, more with hundreds."""
+    """What is loaded now stays for good and is not gone through again; what comes is gone through less often. It saved
+    about 2 us of 99 per call with 32 sessions, in a run whose noise was not much smaller."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])
