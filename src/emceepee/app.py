@@ -7,6 +7,7 @@ application; whoever wants to know how the house hangs together reads this file.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -41,6 +42,8 @@ from emceepee.sessions.directory import Directory
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.raw_json import to_raw
+
+_log = logging.getLogger("emceepee.app")
 
 IMPLEMENTATION = to_raw({"name": "emceepee", "title": "emceepee", "version": __version__})
 """How we introduce ourselves, to clients and to servers."""
@@ -157,12 +160,22 @@ class Gateway:
         self.workspaces.watch_idle(self.directory.has)
 
     async def close(self) -> None:
-        """The front first, so that nothing new begins; then what it used, from the middle outwards."""
-        await self.front.close()
+        """Nothing new begins; then what every place asked for ends, and at last, all at once, its connections."""
+        counts = {"sessionCount": len(self.directory), "serverCount": len(self.registry)}
+        _log.info("session_manager_shutdown_start", extra={"data": counts})
+        self.front.drain()
         self.middle.close()
-        await self.workspaces.close()
+        await self.front.legacy.end_calls()
+        # A session's own connections and the shared ones: a server that hangs holds up neither (X-BUG-43).
+        await asyncio.gather(self.front.close(), self._end_places())
         await self.tasks.close()
         await self.backends.close()
+        _log.info("session_manager_shutdown_complete")
+
+    async def _end_places(self) -> None:
+        """While their connections are there, so that servers hear what nobody waits for any more."""
+        await self.workspaces.close()
+        await self.pool.close()
 
 
 @asynccontextmanager

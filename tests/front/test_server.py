@@ -101,6 +101,7 @@ async def serving(settings: FrontSettings | None = None) -> AsyncIterator[Served
         served.http.stop()
         async with asyncio.timeout(PATIENCE):
             await running
+            await served.front.close()
         assert (len(served.shop.tasks), len(served.directory), served.surface.running) == (0, 0, 0)
         assert served.surface.listeners == []
 

@@ -192,14 +192,14 @@ async def test_a_whole_last_message_without_a_line_end_is_served() -> None:
 
 
 @pytest.mark.shows("X-CON-06")
-async def test_the_end_of_input_ends_calls_session_and_scopes() -> None:
+async def test_the_end_of_input_ends_calls_and_session() -> None:
     pipes = Pipes()
     pipes.surface._answering = Held()
     await pipes.send(HELLO, notification("notifications/initialized"), call(id=1), enveloped(call(id=2)))
     assert pipes.surface.running == 2
     await pipes.close()
     assert len(pipes.surface.cancelled) == 2
-    assert pipes.surface.forgotten == ["slot0000.00000000000000000000000001", "local"]
+    assert pipes.surface.forgotten == ["slot0000.00000000000000000000000001"]
 
 
 async def test_a_listener_is_told_among_the_rest_and_ended_by_its_cancellation(pipes: Pipes) -> None:

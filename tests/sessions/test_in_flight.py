@@ -96,3 +96,18 @@ async def test_another_cancellation_is_not_taken_for_the_clients() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert len(table) == 0
+
+
+async def test_whoever_waits_for_the_last_request_waits_no_longer_than_he_said() -> None:
+    table, go = InFlight(2), asyncio.Event()
+    await table.emptied(60)
+    task = asyncio.create_task(work(table, 1, go))
+    await settle()
+    await table.emptied(0)
+    assert len(table) == 1
+    waiting = asyncio.create_task(table.emptied(60))
+    await settle()
+    go.set()
+    await waiting
+    assert len(table) == 0
+    await task

@@ -103,3 +103,24 @@ async def test_there_are_only_so_many_and_none_after_the_end(clock: FakeClock) -
     await all_of_them.close()
     with pytest.raises(LimitReached):
         all_of_them.at("d")
+
+
+@pytest.mark.shows("X-BUG-43")
+async def test_one_that_is_slow_to_end_holds_up_the_end_of_no_other(clock: FakeClock) -> None:
+    all_of_them, both, ended = made(clock), asyncio.Event(), []
+
+    async def deaf(scope: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append(scope)
+            if len(ended) == 2:
+                both.set()
+            await both.wait()
+
+    for scope in ("a", "b"):
+        all_of_them.at(scope).jobs.spawn(deaf(scope), "call")
+    await settle()
+    async with asyncio.timeout(3):
+        await all_of_them.close()
+    assert sorted(ended) == ["a", "b"]

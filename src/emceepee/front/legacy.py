@@ -6,6 +6,7 @@ once or called off by its own session, and losing the wire it came on is neither
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
@@ -41,6 +42,9 @@ Tell: TypeAlias = Callable[[bytes, str | None], None]
 
 _MAX_HELLO: Final = 64 * 1024
 """A session keeps what its client declared for as long as it lives; real ones declare a few hundred bytes."""
+
+
+_CALLING_OFF_SECONDS: Final = 1.0
 
 
 class LegacyDesk:
@@ -160,6 +164,13 @@ class LegacyDesk:
         for session in self.directory.sessions():
             if isinstance(session.standing, Standing):
                 session.standing.end_stream()
+
+    async def end_calls(self) -> None:
+        """Call off whatever runs, and wait until each call has said so to its server, but not long."""
+        for session in self.directory.sessions():
+            session.in_flight.call_off_all()
+        running = [session.in_flight for session in self.directory.sessions() if len(session.in_flight)]
+        await asyncio.gather(*(calls.emptied(_CALLING_OFF_SECONDS) for calls in running))
 
     async def clean(self, session: Session) -> None:
         """What hangs on a session that is over: calls first, then what it listens to, then its connections."""

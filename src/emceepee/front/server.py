@@ -68,7 +68,8 @@ def bind(host: str, port: int) -> Listening:
 
 
 class HttpServer:
-    """One front on its sockets. `serve` returns when `stop` was called and all has ended."""
+    """One front on its sockets. `serve` returns when `stop` was called and no exchange runs
+    any more; the front is closed by whoever made it, with what is behind it."""
 
     def __init__(self, front: HttpFront, listening: Listening, settings: FrontSettings) -> None:
         self._front = front
@@ -104,7 +105,6 @@ class HttpServer:
                 self._sweeping.cancel()
             connections.abort()
             await self._tasks.close()
-            await self._front.close()
 
     def _sweep(self) -> None:
         self._connections.sweep()

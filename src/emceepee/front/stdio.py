@@ -107,7 +107,7 @@ class StdioFront:
                 _log.info("client_left_calls_behind", extra={"data": {"calls": left}})
 
     async def _end(self) -> None:
-        """Calls first, then streams with their results, what is written, then what was opened for this client."""
+        """Calls first, then streams with their results, what is written, then the session."""
         await self._tasks.close()
         for listening in list(self._listening.values()):
             listening.end()
@@ -120,10 +120,8 @@ class StdioFront:
         except TimeoutError:
             self._outbox.abandon()
         if self._session is not None:
-            cleaning = self._legacy.directory.end(self._session.id, self._legacy.clean)
-            if cleaning is not None:
-                await asyncio.wait((cleaning,))
-        await self._surface.forget(LOCAL)
+            # Its connections close together with all others, which the gateway waits for.
+            self._legacy.end(self._session)
 
     async def _take(self, line: bytes | Overlong) -> None:
         """One line. Returns when the next may be read."""

@@ -54,11 +54,12 @@ async def until_called_off(running: Running, work: Awaitable[T]) -> T | None:
 class InFlight:
     """Bounded table of running requests; costs nothing while empty but itself."""
 
-    __slots__ = ("_limit", "_running")
+    __slots__ = ("_emptied", "_limit", "_running")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._running: dict[int | str, Running] | None = None
+        self._emptied: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
         return len(self._running) if self._running else 0
@@ -82,6 +83,8 @@ class InFlight:
             self._running.pop(request_id, None)
             if not self._running:
                 self._running = None
+                if self._emptied is not None and not self._emptied.done():
+                    self._emptied.set_result(None)
 
     def call_off(self, request_id: int | str) -> bool:
         """The client wants this one no more. Whether there was one."""
@@ -94,3 +97,9 @@ class InFlight:
     def call_off_all(self) -> None:
         for entry in list((self._running or {}).values()):
             entry.call_off()
+
+    async def emptied(self, seconds: float) -> None:
+        """Until nothing runs any more, at most that long."""
+        if self._running:
+            self._emptied = asyncio.get_running_loop().create_future()
+            await asyncio.wait((self._emptied,), timeout=seconds)

@@ -24,6 +24,9 @@ from emceepee.vocabulary.names import Scope, ServerName, scope_label
 
 _log = logging.getLogger("emceepee.sessions")
 
+_CLOSING_LIMIT = 6.0
+"""Each gives its calls five seconds to hear that they are over."""
+
 Used: TypeAlias = Callable[[Scope], bool]
 """Whether somebody outside still needs a scope: it is a session that lives."""
 
@@ -119,6 +122,8 @@ class Workspaces:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        await self._sweeping.close()
+        # Together: what hangs in one of them must not hold up the others.
         for scope in self.scopes():
-            await self.end(scope)
+            self._sweeping.spawn(self.end(scope), "close")
+        await self._sweeping.settle(_CLOSING_LIMIT)
+        await self._sweeping.close()
