@@ -19,8 +19,9 @@ from emceepee.cli.arguments import make_parser
 from emceepee.config import entry
 from emceepee.config.settings import DEFAULTS, Limits, Settings, Timeouts
 from emceepee.errors import BackendFault
-from emceepee.meta_tools.table import TABLE
+from emceepee.meta_tools.table import OFFERS, TABLE
 from emceepee.meta_tools.tool import Param
+from tests.support.tokens import tokens
 from tests.test_imports import ANY_SETTINGS, ARROWS
 from tools import diagrams
 
@@ -141,6 +142,13 @@ def test_no_option_is_documented_that_does_not_exist() -> None:
 
 def test_each_meta_tool_has_its_section() -> None:
     assert re.findall(r"^### `(\w+)`$", _read("meta-tools.md"), re.MULTILINE) == list(TABLE)
+
+
+def test_what_the_list_of_tools_costs_is_told_about_right() -> None:
+    text = _read("meta-tools.md")
+    full, core = (int(said.replace(",", "")) for said in re.findall(r"about ([\d,]+)(?: tokens|, held)", text))
+    assert abs(full - tokens(OFFERS["full"].payload.decode())) <= 250
+    assert abs(core - tokens(OFFERS["core"].payload.decode())) <= 100
 
 
 @pytest.mark.parametrize("tool", TABLE)

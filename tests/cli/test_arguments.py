@@ -14,11 +14,11 @@ def test_no_words_are_the_meta_tools_on_stdio() -> None:
 
 @pytest.mark.shows("X-GAP-09")
 def test_serve_takes_host_port_configuration_level_and_time_limits() -> None:
-    words = "serve --host ::1 --port 0 --config a --config b --log-level warn --timeout execute=5"
+    words = "serve --host ::1 --port 0 --config a --config b --log-level warn --timeout execute=5 --profile core"
     options = parse([*words.split(), "--allow-origin", "https://x", "--insecure-no-auth"])
     assert (options.command, options.host, options.port, options.config) == ("serve", "::1", 0, ["a", "b"])
     assert (options.log_level, options.timeout, options.allow_origin) == ("warn", ["execute=5"], ["https://x"])
-    assert options.insecure_no_auth
+    assert (options.insecure_no_auth, options.profile) == (True, "core")
 
 
 def test_options_before_the_command_are_not_lost() -> None:
@@ -40,6 +40,7 @@ def test_what_follows_two_dashes_is_never_looked_into() -> None:
         "serve --hos x",
         "serve extra",
         "--log-level loud",
+        "--profile small",
         "call",
         "tools --wait 0 x",
         "tools --",

@@ -26,6 +26,7 @@ def test_every_setting_can_be_given_under_its_name_in_either_spelling() -> None:
             "host": "::1",
             "port": 9000,
             "allowedOrigins": ["https://x.test"],
+            "profile": "core",
             "log_level": "debug",
             "logFormat": "json",
             "insecureNoAuth": True,
@@ -36,6 +37,7 @@ def test_every_setting_can_be_given_under_its_name_in_either_spelling() -> None:
     assert problems == []
     built = build_settings(values)
     assert (built.host, built.port, built.allowed_origins) == ("::1", 9000, ("https://x.test",))
+    assert built.for_relay().profile == "core"
     assert (built.log_level, built.log_format, built.insecure_no_auth) == ("debug", "json", True)
     assert (built.timeouts.execute, built.timeouts.session_idle) == (300.0, 60.5)
     assert (built.limits.max_servers, built.limits.max_body) == (5, 1024)
@@ -69,6 +71,7 @@ def test_nothing_given_is_the_defaults() -> None:
         ({"allowed_origins": "x"}, "emceepee.allowed_origins", "a list of texts"),
         ({"allowed_origins": [1]}, "emceepee.allowed_origins", "a list of texts"),
         ({"insecure_no_auth": "yes"}, "emceepee.insecure_no_auth", "true or false"),
+        ({"profile": "small"}, "emceepee.profile", "one of full, core"),
         ({"log_level": "loud"}, "emceepee.log_level", "one of debug, info, warn, error"),
         ({"timeouts": {"execute": 0}}, "emceepee.timeouts.execute", "more than 0"),
         ({"timeouts": {"execute": "nan"}}, "emceepee.timeouts.execute", "more than 0"),

@@ -8,6 +8,7 @@ import pytest
 
 from emceepee.errors import ClientFault
 from emceepee.meta_tools.surface import MetaSurface
+from emceepee.relay.settings import RelaySettings
 from emceepee.vocabulary.notices import EVERY_LIST, NOTHING, Interest, ListChanged, LogLine, Notice
 from emceepee.vocabulary.outcomes import CacheHints, Done
 from emceepee.vocabulary.raw_json import read_value
@@ -25,6 +26,17 @@ async def test_the_list_never_changes_with_the_servers() -> None:
     assert plain(before) == plain(after)
     assert isinstance(after, Done)
     assert after.hints == CacheHints(3_600_000, "public")
+
+
+async def test_the_short_list_is_all_there_is_when_it_was_chosen() -> None:
+    surface = MetaSurface(make_house(RelaySettings(profile="core"), a=FakeServer()).middle)
+    listed = [tool["name"] for tool in plain(await surface.carry(call("tools/list"), None))["tools"]]
+    assert "execute_tool" in listed
+    assert "add_server" not in listed
+    assert "add_server" not in ((await surface.describe(caller())).instructions or "")
+    assert await surface.input_schema(caller(), "add_server") is None
+    with pytest.raises(ClientFault, match="Unknown tool: add_server"):
+        await surface.carry(call("tools/call", name="add_server", arguments={"name": "x", "url": "http://x"}), None)
 
 
 async def test_it_has_one_page_only() -> None:

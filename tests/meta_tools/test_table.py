@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from emceepee.meta_tools.table import INPUT_SCHEMAS, LIST_PAYLOAD, TABLE
+from emceepee.meta_tools.table import OFFERS, TABLE
+from emceepee.relay.settings import Profile
 from emceepee.vocabulary.raw_json import read_value
+from tests.support.tokens import tokens
 
-ENTRIES = {entry["name"]: entry for entry in read_value(LIST_PAYLOAD)["tools"]}
+ENTRIES = {entry["name"]: entry for entry in read_value(OFFERS["full"].payload)["tools"]}
 
 
 @pytest.mark.shows("X-GAP-14")
@@ -54,9 +58,32 @@ def test_inputs_have_the_names_that_were_promised(tool: str, names: set[str], re
     assert schema["required"] == required
 
 
-def test_the_whole_list_costs_a_model_little() -> None:
-    # Four characters a token is a cautious estimate for JSON and English.
-    assert len(LIST_PAYLOAD) / 4 <= 2500
+@pytest.mark.parametrize(("profile", "limit"), [("full", 3500), ("core", 1200)])
+def test_the_whole_list_costs_a_model_little(profile: Profile, limit: int) -> None:
+    assert tokens(OFFERS[profile].payload.decode()) <= limit
+
+
+def test_the_short_list_has_what_calling_a_tool_to_its_end_needs() -> None:
+    core = OFFERS["core"].tools
+    assert {"list_servers", "list_tools", "execute_tool", "await_activity", "get_task_result", "cancel_task"} <= set(
+        core
+    )
+    assert [name for name in TABLE if name in core] == list(core)
+    assert set(OFFERS["core"].schemas) == set(core)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_each_tool_tells_a_model_what_to_call_next(name: str) -> None:
+    told = re.findall(r"\w+_\w+", TABLE[name].says)
+    assert "the answer names the next call" in TABLE[name].says or [
+        other for other in told if other in TABLE and other != name
+    ]
+
+
+def test_what_a_tool_of_the_short_list_sends_a_model_to_is_on_it() -> None:
+    core = OFFERS["core"].tools
+    sent = {other for tool in core.values() for other in re.findall(r"\w+_\w+", tool.says) if other in TABLE}
+    assert sent <= set(core)
 
 
 def test_each_tool_says_what_it_does_and_whether_it_changes_anything() -> None:
@@ -80,4 +107,4 @@ def test_each_tool_says_what_it_does_and_whether_it_changes_anything() -> None:
 def test_camel_case_is_taken_and_snake_case_is_shown() -> None:
     assert TABLE["execute_tool"].names["timeoutMs"] == "timeout_ms"
     assert TABLE["complete"].names["uriTemplate"] == "uri_template"
-    assert set(INPUT_SCHEMAS) == set(TABLE)
+    assert set(OFFERS["full"].schemas) == set(TABLE)

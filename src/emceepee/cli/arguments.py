@@ -99,6 +99,12 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
 def _gateway_options(parser: argparse.ArgumentParser, default: object = None) -> None:
     """What the plain command and `serve` share; a sub-parser must not overwrite what stood before its name."""
     parser.add_argument("--config", action="append", default=default, metavar="FILE", help="may be given several times")
+    parser.add_argument(
+        "--profile",
+        choices=["full", "core"],
+        default=default,
+        help="which meta-tools are offered: all (default), or the few that calling a tool needs",
+    )
     parser.add_argument("--log-level", choices=["debug", "info", "warn", "error"], default=default)
     parser.add_argument("--log-format", choices=["auto", "json", "text"], default=default)
     parser.add_argument(

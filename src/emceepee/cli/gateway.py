@@ -49,7 +49,7 @@ def said(options: argparse.Namespace) -> dict[str, Any]:
     """The settings that were given on the command line, under their names. Raises `OperatorFault`."""
     values: dict[str, Any] = {
         name: getattr(options, name)
-        for name in ("host", "port", "log_level", "log_format")
+        for name in ("host", "port", "profile", "log_level", "log_format")
         if getattr(options, name, None) is not None
     }
     if getattr(options, "insecure_no_auth", False):

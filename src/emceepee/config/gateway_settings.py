@@ -20,7 +20,11 @@ from emceepee.config.variables import expand
 
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 
-_CHOICES = {"log_level": ("debug", "info", "warn", "error"), "log_format": ("auto", "json", "text")}
+_CHOICES = {
+    "profile": ("full", "core"),
+    "log_level": ("debug", "info", "warn", "error"),
+    "log_format": ("auto", "json", "text"),
+}
 _SYNONYMS = {"warning": "warn"}
 
 

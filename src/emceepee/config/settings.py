@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from emceepee.front.settings import FrontSettings
-from emceepee.relay.settings import RelaySettings
+from emceepee.relay.settings import Profile, RelaySettings
 from emceepee.sessions.settings import SessionSettings
 
 Level: TypeAlias = Literal["debug", "info", "warn", "error"]
@@ -94,6 +94,8 @@ class Settings:
     """Host headers that are ours, besides those of this machine, for use behind a proxy."""
     insecure_no_auth: bool = False
     """Whoever reaches the port may use every server: only for networks where that is meant."""
+    profile: Profile = _RELAY.profile
+    """Which meta-tools are offered."""
     log_level: Level = "info"
     log_format: LogFormat = "auto"
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -131,6 +133,7 @@ class Settings:
 
     def for_relay(self) -> RelaySettings:
         return RelaySettings(
+            profile=self.profile,
             call_timeout=self.timeouts.relay_call,
             execute_timeout_ms=round(self.timeouts.execute * 1000),
             listing_budget=self.timeouts.listing,

@@ -115,8 +115,8 @@ def pending_server(working: list[TaskView]) -> list[dict[str, Any]]:
 TOOLS = (
     make_tool(
         "await_activity",
-        "Everything new since your last response, or wait for it: finished tasks, questions, notifications, server "
-        "changes. Call it while tasks run.",
+        "Everything new since your last answer, or wait for it: finished tasks, questions, notifications, server "
+        "changes. Call it while tasks run; then get_task_result.",
         _await_activity,
         {
             "timeout_ms": Param("integer", "default 30000; waits at most 50 s", least=0, most=_MOST_MS),
@@ -127,5 +127,6 @@ TOOLS = (
         reads_only=True,
         reaches_out=False,
         tells_all=True,
+        core=True,
     ),
 )

@@ -57,14 +57,14 @@ _LIMIT = Param("integer", "default 100; the newest", least=0, most=5000)
 TOOLS = (
     make_tool(
         "get_notifications",
-        "Notifications of servers, each once; they also come as events.",
+        "Notifications of servers, each once; they also come as events (await_activity).",
         _get_notifications,
         {"server": _SERVER, "limit": _LIMIT},
         reaches_out=False,
     ),
     make_tool(
         "get_logs",
-        "Log lines of servers, each once; they never come by themselves.",
+        "Log lines of servers, each once; they never come by themselves. Read them when execute_tool failed.",
         _get_logs,
         {
             "server": _SERVER,

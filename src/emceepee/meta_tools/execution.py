@@ -201,5 +201,6 @@ TOOLS = (
             "task_ttl_ms": Param("integer", "how long that task may run; default 300000", least=1),
         },
         destroys=True,
+        core=True,
     ),
 )

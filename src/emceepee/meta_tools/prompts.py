@@ -70,7 +70,7 @@ TOOLS = (
     ),
     make_tool(
         "get_prompt",
-        "One prompt of one server, filled in.",
+        "One prompt of one server, filled in; list_prompts has the names.",
         _get_prompt,
         {
             "server": Param("string", required=True),
@@ -81,7 +81,7 @@ TOOLS = (
     ),
     make_tool(
         "complete",
-        "Suggest values for an argument of a prompt or a resource template.",
+        "Suggest values for an argument of a prompt or a resource template. Then get_prompt or read_resource.",
         _complete,
         {
             "server": Param("string", required=True),

@@ -41,6 +41,7 @@ TOOLS = (
         list_handler("resources", "resources"),
         {"server": Param("string"), **PAGE_PARAMS},
         reads_only=True,
+        core=True,
     ),
     make_tool(
         "list_resource_templates",
@@ -51,9 +52,10 @@ TOOLS = (
     ),
     make_tool(
         "read_resource",
-        "Read one resource of one server.",
+        "Read one resource of one server; list_resources has the uris.",
         _read_resource,
         {"server": _SERVER, "uri": Param("string", required=True)},
         reads_only=True,
+        core=True,
     ),
 )

@@ -228,19 +228,24 @@ TOOLS = (
         idempotent=True,
     ),
     make_tool(
-        "remove_server", "Disconnect a server for everybody and forget it.", _remove_server, _NAME, destroys=True
+        "remove_server",
+        "Disconnect a server for everybody and forget it; add_server brings it back.",
+        _remove_server,
+        _NAME,
+        destroys=True,
     ),
     make_tool(
         "list_servers",
-        "All servers and how each stands. Start here.",
+        "All servers and how each stands. Start here, then call list_tools.",
         _list_servers,
         {},
         reads_only=True,
         reaches_out=False,
+        core=True,
     ),
     make_tool(
         "get_server_status",
-        "One server in detail: connection, capabilities, instructions.",
+        "One server in detail: connection, capabilities, instructions. If it failed: reconnect_server.",
         _get_server_status,
         _SERVER,
         reads_only=True,
@@ -248,7 +253,7 @@ TOOLS = (
     ),
     make_tool(
         "reconnect_server",
-        "Close your connection to a server and connect anew; its session state is lost.",
+        "Close your connection to a server and connect anew; its session state is lost. Then call list_tools.",
         _reconnect_server,
         _SERVER,
         idempotent=True,

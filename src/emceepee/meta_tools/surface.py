@@ -13,11 +13,12 @@ from emceepee.meta_tools.answers import error_answer, tool_error
 from emceepee.meta_tools.arguments import read_arguments
 from emceepee.meta_tools.desk import Desk
 from emceepee.meta_tools.news_blocks import with_news
-from emceepee.meta_tools.table import INPUT_SCHEMAS, LIST_PAYLOAD, TABLE
+from emceepee.meta_tools.table import OFFERS
 from emceepee.meta_tools.tool import Asked
 from emceepee.relay.middle import Middle
 from emceepee.relay.pages import read_cursor
 from emceepee.relay.reach import nearest
+from emceepee.relay.settings import Profile
 from emceepee.relay.surface import Description, Listener, OnNotice
 from emceepee.relay.transparent import unknown_method
 from emceepee.relay.watch import Standing
@@ -31,11 +32,17 @@ _INVALID_PARAMS = -32602
 
 CAPABILITIES: Fields = {"tools": Raw(b"{}"), "logging": Raw(b"{}")}
 
-INSTRUCTIONS = (
-    "Reach any number of MCP servers through a fixed set of tools. list_servers shows the servers, add_server adds "
-    "one; list_tools finds tools (give `query` or `server`), execute_tool calls one. For the rest: list_resources, "
-    "read_resource, list_prompts, get_prompt. An error result names the next step."
+_START = (
+    "Reach any number of MCP servers through a fixed set of tools. list_servers shows the servers{adding}; list_tools "
+    "finds tools (give `query` or `server`), execute_tool calls one. For the rest: {rest}. An error result names the "
+    "next step."
 )
+INSTRUCTIONS: dict[Profile, str] = {
+    "full": _START.format(
+        adding=", add_server adds one", rest="list_resources, read_resource, list_prompts, get_prompt"
+    ),
+    "core": _START.format(adding="", rest="list_resources, read_resource"),
+}
 
 _FIXED = CacheHints(3_600_000, "public")
 """The list changes with the gateway's version only."""
@@ -44,6 +51,7 @@ _FIXED = CacheHints(3_600_000, "public")
 class MetaSurface:
     def __init__(self, middle: Middle) -> None:
         self._middle = middle
+        self._offer = OFFERS[middle.settings.profile]
         self._desk = Desk(middle)
 
     @property
@@ -53,7 +61,7 @@ class MetaSurface:
     async def describe(self, caller: Caller) -> Description:
         # Who arrives has a workspace from then on, so that nothing that happens next is missed.
         self._middle.workspaces.at(caller.scope)
-        return Description(CAPABILITIES, INSTRUCTIONS)
+        return Description(CAPABILITIES, INSTRUCTIONS[self._middle.settings.profile])
 
     async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
         if call.method == "tools/call":
@@ -62,13 +70,13 @@ class MetaSurface:
             raise unknown_method(call.method)
         if read_cursor(call.params) is not None:
             raise ClientFault(_INVALID_PARAMS, "Invalid cursor: this list has one page")
-        return Done(Payload(raw=LIST_PAYLOAD), _FIXED)
+        return Done(Payload(raw=self._offer.payload), _FIXED)
 
     async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome:
         name = read_text(call.params.get("name"))
-        tool = TABLE.get(name or "")
+        tool = self._offer.tools.get(name or "")
         if tool is None:
-            raise _unknown_tool(name)
+            raise _unknown_tool(name, list(self._offer.tools))
         scope = call.caller.scope
         try:
             workspace = self._middle.workspaces.at(scope)
@@ -92,7 +100,7 @@ class MetaSurface:
         await self._middle.watch.set_log_level(caller.scope, level)
 
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
-        return INPUT_SCHEMAS.get(tool)
+        return self._offer.schemas.get(tool)
 
     async def forget(self, scope: Scope) -> None:
         await self._middle.forget(scope)
@@ -119,9 +127,9 @@ async def _nobody(uri: str) -> ServerName | None:
     return None
 
 
-def _unknown_tool(name: str | None) -> ClientFault:
+def _unknown_tool(name: str | None, known: list[str]) -> ClientFault:
     if name is None:
         return ClientFault(_INVALID_PARAMS, "Invalid params: 'name' must be a string")
-    near = nearest(name, list(TABLE))
+    near = nearest(name, known)
     hint = f"; did you mean '{near}'?" if near else "; tools of servers are called with execute_tool"
     return ClientFault(_INVALID_PARAMS, f"Unknown tool: {name[:100]}{hint}")

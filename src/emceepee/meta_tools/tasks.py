@@ -86,7 +86,7 @@ _TASK_ID = Param("string", required=True)
 TOOLS = (
     make_tool(
         "list_tasks",
-        "Calls that go on in the background.",
+        "Calls that go on in the background. Then await_activity, or get_task_result of an ended one.",
         _list_tasks,
         {
             "server": Param("string", "only this server's"),
@@ -98,7 +98,7 @@ TOOLS = (
     ),
     make_tool(
         "get_task",
-        "How one task stands, and what it waits for.",
+        "How one task stands, and what it waits for; the answer names the next call.",
         _get_task,
         {"task_id": _TASK_ID},
         reads_only=True,
@@ -106,7 +106,7 @@ TOOLS = (
     ),
     make_tool(
         "get_task_result",
-        "The result of a task, as execute_tool would have given it.",
+        "The result of a task, as execute_tool would have given it. Not there yet: await_activity.",
         _get_task_result,
         {
             "task_id": _TASK_ID,
@@ -114,6 +114,14 @@ TOOLS = (
         },
         reads_only=True,
         reaches_out=False,
+        core=True,
     ),
-    make_tool("cancel_task", "End a task; its server is told.", _cancel_task, {"task_id": _TASK_ID}, destroys=True),
+    make_tool(
+        "cancel_task",
+        "End a task that await_activity need not wait for; its server is told.",
+        _cancel_task,
+        {"task_id": _TASK_ID},
+        destroys=True,
+        core=True,
+    ),
 )

@@ -90,6 +90,8 @@ class Tool:
     reaches_out: bool = True
     tells_all: bool = False
     """Its own answer holds what other answers carry beside their result."""
+    core: bool = False
+    """Whether the short list has it too: what calling a tool to its end cannot do without."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     """Every spelling that is taken, to the parameter's name. Filled by `make_tool`."""

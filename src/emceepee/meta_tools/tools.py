@@ -105,5 +105,6 @@ TOOLS = (
             **PAGE_PARAMS,
         },
         reads_only=True,
+        core=True,
     ),
 )

@@ -7,10 +7,16 @@ otherwise.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Profile: TypeAlias = Literal["full", "core"]
 
 
 @dataclass(slots=True, frozen=True)
 class RelaySettings:
+    profile: Profile = "full"
+    """Which of our own tools are offered: all, or the few that calling a tool to its end needs."""
+
     call_timeout: float = 600.0
     """A call on the transparent and direct surfaces: clients have their own, shorter limits and cancel by
     themselves."""
