@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state check fmt docs acceptance conformance interop bench soak lock clean
+.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -45,6 +45,9 @@ test: .venv/dev  ## the whole suite; a part of it: make test ARGS="tests/framing
 
 soak-state: .venv/dev  ## the state machines of state/, 200,000 steps each
 	SOAK_STEPS=200000 $(PY) -m pytest -q tests/state -k any_order -o faulthandler_timeout=0 $(ARGS)
+
+corpus: .venv/dev  ## 50,000 sampling requests, right and broken, judged by us and by the SDK
+	CORPUS_EXAMPLES=50000 $(PY) -m pytest -q tests/sampling/test_validation_corpus.py -o faulthandler_timeout=0 $(ARGS)
 
 check: .venv/dev  ## format, lint, types, import table, file pairs, sizes, documents, ids
 	$(PY) -m ruff format --check $(SOURCES)

@@ -52,6 +52,9 @@ ARROWS: dict[str, dict[str, str]] = {
         "runtime": "times and ids are theirs to give",
         "observability": "what had to go is told",
     },
+    "sampling": {
+        "runtime": "limits and time-outs, and when a quota is there again",
+    },
     "sessions": {
         "vocabulary": "names, scopes and notices",
         "state": "a workspace is made of it",
