@@ -30,6 +30,7 @@ from emceepee.front.signals import on_signals
 from emceepee.front.stdio import StdioFront
 from emceepee.meta_tools.surface import MetaSurface
 from emceepee.relay.direct import Direct
+from emceepee.relay.in_workspace import InWorkspace
 from emceepee.relay.middle import Middle
 from emceepee.relay.surface import Surface
 from emceepee.relay.transparent import Transparent
@@ -39,6 +40,7 @@ from emceepee.runtime.heap import keep_freed_memory
 from emceepee.runtime.ids import Ids, SystemIds, Ulids
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.sessions.directory import Directory
+from emceepee.sessions.handles import may_name
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.raw_json import to_raw
@@ -100,19 +102,29 @@ class Gateway:
         self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits.max_servers)
         self.registry = self.backends.registry
         self.pool = self.backends.pool
-        self.workspaces = Workspaces(clock, Ulids(clock, ids.slot()), bounds=settings.for_sessions())
+        self.workspaces = Workspaces(clock, Ulids(clock, ids.slot()), bounds=settings.for_sessions(), secret=ids.secret)
         self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay(), self.workspaces)
         self.pool.on_attached = self.middle.news.connected
         self.pool.on_scope_lost = self.middle.news.lost
+        self.workspaces.end_all = self.middle.forget
         self.meta = MetaSurface(self.middle)
         self.direct = Direct(self.middle)
         self._transparent: dict[ServerName, Transparent] = {}
         self.directory = Directory(clock, ids, settings.for_sessions())
-        self.shop = Shop(clock, IMPLEMENTATION, settings.for_front())
+        self.shop = Shop(clock, IMPLEMENTATION, settings.for_front(), place=self.workspaces.scope_of)
         self.front = HttpFront(self.shop, self.directory, self.surface, health=self.health)
 
     def surface(self, path: str) -> Surface | None:
-        """What lives at a path, or None. A server's surface exists as long as the server does."""
+        """What lives at a path, or None. Each can be had in a workspace of its own: `/mcp/w/NAME`."""
+        surface = self._plain(path)
+        if surface is not None:
+            return surface
+        base, _, name = path.rpartition("/w/")
+        surface = self._plain(base) if may_name(name) else None
+        return None if surface is None else InWorkspace(surface, name, self.workspaces.scope_of_path)
+
+    def _plain(self, path: str) -> Surface | None:
+        """A server's surface exists as long as the server does."""
         if path == "/mcp":
             return self.meta
         if path == "/direct/mcp":
@@ -157,7 +169,7 @@ class Gateway:
     def start(self) -> None:
         self.front.start()
         # What belongs to a session ends with it; the rest ends when nobody has used it for long.
-        self.workspaces.watch_idle(self.directory.has)
+        self.workspaces.watch_idle(lambda scope: self.directory.has(scope) or self.middle.in_use(scope))
 
     async def close(self) -> None:
         """Nothing new begins; then what every place asked for ends, and at last, all at once, its connections."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from emceepee.eras.meta import HOP_LOCAL, continue_trace, split_meta, without_hop_local
+from emceepee.eras.meta import HOP_LOCAL, WORKSPACE, continue_trace, split_meta, without_hop_local
 from emceepee.errors import ClientFault
 from emceepee.vocabulary.raw_json import Payload, read_fields, read_value
 from tests.support.era_requests import CAPABILITIES, CLIENT_INFO, ENVELOPE, LOG_LEVEL, SERVER_INFO, raw
@@ -138,7 +138,16 @@ def test_no_trace_is_begun_where_there_was_none() -> None:
     assert continue_trace({"v/k": raw(1)}, SPAN) == {"v/k": raw(1)}
 
 
-def test_our_own_key_has_a_prefix_that_is_not_reserved() -> None:
+def test_our_own_keys_have_a_prefix_that_is_not_reserved() -> None:
     ours = [key for key in HOP_LOCAL if "emceepee" in key]
-    assert len(ours) == 1
-    assert not re.match(r"[a-z]+\.(modelcontextprotocol|mcp)\b", ours[0])
+    assert len(ours) == 2
+    assert not [key for key in ours if re.match(r"[a-z]+\.(modelcontextprotocol|mcp)\b", key)]
+
+
+def test_a_workspace_is_said_to_us_alone() -> None:
+    said = split({WORKSPACE: "ws_1", "v/k": 1})
+    assert said.workspace == "ws_1"
+    assert plain(said.crossing) == {"v/k": 1}
+    assert split({WORKSPACE: None}).workspace is None
+    with pytest.raises(ClientFault, match="workspace'\\] must be a string"):
+        split({WORKSPACE: 7})

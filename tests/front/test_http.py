@@ -42,7 +42,7 @@ async def test_a_doubled_host_is_refused(bench: Bench) -> None:
 async def test_an_unknown_path_is_404_and_names_the_paths(bench: Bench) -> None:
     answer = await bench.ask(call(), {}, "/servers/nobody/mcp")
     assert answer.status == 404
-    assert answer.json["paths"] == ["/mcp", "/servers/{name}/mcp", "/direct/mcp", "/health"]
+    assert answer.json["paths"] == ["/mcp", "/servers/{name}/mcp", "/direct/mcp", "/mcp/w/{workspace}", "/health"]
 
 
 async def test_a_trailing_slash_does_not_matter(bench: Bench) -> None:

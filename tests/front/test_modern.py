@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
+from emceepee.errors import ClientFault
 from emceepee.front.modern import ModernDesk, caller_of
 from emceepee.front.shop import Shop
 from emceepee.protocol.messages import Request
+from emceepee.vocabulary.calls import Caller
 from emceepee.vocabulary.notices import Interest, ListChanged, LogLine
 from tests.support.fake_clock import FakeClock
 from tests.support.fake_surface import FakeListener, FakeSurface
@@ -42,9 +44,16 @@ def desk() -> ModernDesk:
 
 
 def test_a_caller_is_who_its_own_envelope_says_in_the_scope_of_its_principal() -> None:
-    caller = caller_of(asked("tools/list"), "someone")
+    shop = Shop(FakeClock(), SERVER_INFO)
+    caller = caller_of(asked("tools/list"), "someone", shop)
     assert (caller.scope, caller.principal, caller.capabilities) == ("someone", "someone", {})
-    assert caller_of(Request(1, "x", Raw(b"[]")), "someone").capabilities == {}
+    assert caller_of(Request(1, "x", Raw(b"[]")), "someone", shop).capabilities == {}
+
+
+def test_a_workspace_that_nobody_knows_is_refused() -> None:
+    shop = Shop(FakeClock(), SERVER_INFO)
+    with pytest.raises(ClientFault, match="Session 'ws_1' not found"):
+        shop.placed(Caller(), "ws_1")
 
 
 async def test_nothing_is_told_before_the_acknowledgement_and_each_change_once() -> None:

@@ -37,6 +37,8 @@ def test_these_are_the_tools() -> None:
         "get_task_result",
         "cancel_task",
         "await_activity",
+        "open_workspace",
+        "close_workspace",
     ]
 
 
@@ -49,6 +51,7 @@ def test_these_are_the_tools() -> None:
         ("execute_tool", {"server", "tool", "args", "timeout_ms", "task_ttl_ms"}, ["server", "tool"]),
         ("read_resource", {"server", "uri"}, ["server", "uri"]),
         ("get_server_status", {"server"}, ["server"]),
+        ("close_workspace", {"workspace"}, ["workspace"]),
         ("get_task_result", {"task_id", "timeout_ms"}, ["task_id"]),
     ],
 )
@@ -100,6 +103,8 @@ def test_each_tool_says_what_it_does_and_whether_it_changes_anything() -> None:
         "get_notifications",
         "get_logs",
         "cancel_task",
+        "open_workspace",
+        "close_workspace",
     ]
 
 

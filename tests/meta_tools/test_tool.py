@@ -37,7 +37,14 @@ def test_the_schema_comes_from_the_parameters() -> None:
 
 def test_a_parameter_is_taken_under_each_of_its_spellings() -> None:
     made = make_tool("t", "", _nothing, {"time_out_ms": Param("integer", aliases=("wait",))})
-    assert made.names == {"time_out_ms": "time_out_ms", "timeOutMs": "time_out_ms", "wait": "time_out_ms"}
+    own = {"time_out_ms": "time_out_ms", "timeOutMs": "time_out_ms", "wait": "time_out_ms"}
+    assert made.names == own | {"workspace": "workspace"}
+
+
+def test_every_tool_takes_a_workspace_and_shows_it_only_where_it_is_its_own() -> None:
+    assert "workspace" not in make_tool("t", "", _nothing, {}).entry()["inputSchema"]["properties"]
+    own = make_tool("t", "", _nothing, {"workspace": Param("string", required=True)})
+    assert own.entry()["inputSchema"]["required"] == ["workspace"]
 
 
 def test_camel_case_of_one_word_is_that_word() -> None:

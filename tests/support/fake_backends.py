@@ -149,6 +149,9 @@ class FakePool:
         at = "2026-11-01T00:00:00.000Z" if state == "connected" else None
         return Status(state, at, self.errors.get(key), "2025-11-25" if at else None, self.connects.get(key, 0))
 
+    def waits(self, scope: str) -> bool:
+        return False
+
     async def try_out(self, definition: ServerDefinition) -> None:
         fake = self.servers.get(definition.name)
         if fake is None or fake.fault is not None:

@@ -309,6 +309,13 @@ class Pool:
         revision = slot.link.about.revision if slot.link is not None else None
         return Status(slot.state, slot.connected_at, slot.last_error, revision, slot.connects)
 
+    def waits(self, scope: Scope) -> bool:
+        """Whether a question is on its way over a link that this scope uses, or an attempt at one."""
+        if scope in self._arriving:
+            return True
+        links = [handle.link for handle in self._handles.get(scope, {}).values()]
+        return any(link.pending for link in links if link is not None)
+
     # -- ending
 
     async def reconnect(self, server: ServerName, scope: Scope) -> Connection:

@@ -38,6 +38,8 @@ class Timeouts:
     """How long a listing or an `initialize` waits for slow servers before it goes on without them."""
     session_idle: float = _SESSIONS.idle_limit
     """A legacy session that nobody has used for so long is closed."""
+    workspace_idle: float = _SESSIONS.workspace_idle
+    """A workspace with a name of its own that nobody has used for so long is ended."""
     session_sweep: float = _SESSIONS.sweep_every
     """How often idle sessions are looked for."""
     keep_alive: float = _FRONT.keep_alive
@@ -143,6 +145,7 @@ class Settings:
         return SessionSettings(
             max_sessions=self.limits.max_sessions,
             idle_limit=self.timeouts.session_idle,
+            workspace_idle=self.timeouts.workspace_idle,
             sweep_every=self.timeouts.session_sweep,
             max_in_flight=self.limits.max_calls_per_session,
         )

@@ -28,6 +28,9 @@ PROGRESS_TOKEN = "progressToken"
 VIA = "dev.emceepee/via"
 """Ours: how the caller behind us introduced itself. Display only."""
 
+WORKSPACE = "dev.emceepee/workspace"
+"""Ours: the handle of the workspace that a request belongs to. A bearer secret, so no server sees it."""
+
 HOP_LOCAL = frozenset(
     (
         PROTOCOL_VERSION,
@@ -39,6 +42,7 @@ HOP_LOCAL = frozenset(
         RELATED_TASK,
         PROGRESS_TOKEN,
         VIA,
+        WORKSPACE,
     )
 )
 
@@ -56,6 +60,7 @@ class SplitParams(msgspec.Struct, frozen=True):
     log_level: LogLevel | None = None
     capabilities: Fields | None = None
     client_info: Raw | None = None
+    workspace: str | None = None
 
 
 def split_meta(params: Fields) -> SplitParams:
@@ -79,6 +84,7 @@ def split_meta(params: Fields) -> SplitParams:
         log_level=_level(meta.pop(LOG_LEVEL, None)),
         capabilities=_capabilities(meta.pop(CLIENT_CAPABILITIES, None)),
         client_info=info if info is not None and is_object(info) else None,
+        workspace=_workspace(meta.pop(WORKSPACE, None)),
         crossing={key: value for key, value in meta.items() if key not in HOP_LOCAL} if meta else meta,
     )
 
@@ -126,6 +132,15 @@ def _token(raw: Raw | None) -> RequestId | None:
         return _token_decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise ClientFault(INVALID_PARAMS, "params._meta.progressToken must be a string or an integer") from None
+
+
+def _workspace(raw: Raw | None) -> str | None:
+    if raw is None or is_null(raw):
+        return None
+    handle = read_text(raw)
+    if handle is None:
+        raise ClientFault(INVALID_PARAMS, f"params._meta['{WORKSPACE}'] must be a string")
+    return handle
 
 
 def _level(raw: Raw | None) -> LogLevel | None:

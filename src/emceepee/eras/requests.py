@@ -41,6 +41,8 @@ class ReadCall(msgspec.Struct, frozen=True):
 
     call: Call
     token: RequestId | None
+    workspace: str | None = None
+    """The handle that it names, which nobody has checked yet."""
 
 
 def carried_params(request: Request) -> Fields:

@@ -44,7 +44,7 @@ _log = logging.getLogger("emceepee.front")
 Surfaces: TypeAlias = Callable[[str], Surface | None]
 """The surface behind a path without a trailing slash, or None."""
 
-PATHS: Final = ("/mcp", "/servers/{name}/mcp", "/direct/mcp", "/health")
+PATHS: Final = ("/mcp", "/servers/{name}/mcp", "/direct/mcp", "/mcp/w/{workspace}", "/health")
 _METHODS: Final = ("GET", "POST", "DELETE")
 _MODERN_METHODS: Final = ("POST",)
 

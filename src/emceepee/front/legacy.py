@@ -121,6 +121,8 @@ class LegacyDesk:
         self, surface: Surface, session: Session, request: Request, tell: Tell, promise: Promise | None
     ) -> bytes:
         read = legacy.read_call(request, session.caller)
+        if read.workspace is not None:
+            read.call.caller = self._shop.placed(session.caller, read.workspace)
         outcome = await surface.carry(read.call, _Teller(session, read.token, tell))
         if isinstance(outcome, Done):
             done, revision = outcome, session.revision

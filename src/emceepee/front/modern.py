@@ -97,7 +97,7 @@ class ModernDesk:
             self._calls -= 1
 
     async def _described(self, surface: Surface, request: Request, principal: str) -> tuple[int, bytes]:
-        described = await surface.describe(caller_of(request, principal))
+        described = await surface.describe(caller_of(request, principal, self._shop))
         info = self._shop.server_info
         return 200, write_result(
             request.id, modern.write_discover(described.capabilities, info, described.instructions)
@@ -123,9 +123,9 @@ class ModernDesk:
     ) -> ReadCall | Refusal:
         """The call, or what its headers are refused for: a rung before the shape of its params."""
         if headers is None or request.method != "tools/call":
-            return modern.read_call(request, principal, principal)
+            return self._placed(modern.read_call(request, principal, principal))
         try:
-            read = modern.read_call(request, principal, principal)
+            read = self._placed(modern.read_call(request, principal, principal))
         except ClientFault:
             refused = await self.check_parameters(surface, request, principal, headers)
             if refused is None:
@@ -133,6 +133,11 @@ class ModernDesk:
             return refused
         refused = await _misled(surface, read.call.caller, read.call.params, headers)
         return read if refused is None else refused.answering(request.id)
+
+    def _placed(self, read: ReadCall) -> ReadCall:
+        if read.workspace is not None:
+            read.call.caller = self._shop.placed(read.call.caller, read.workspace)
+        return read
 
     async def check_parameters(
         self, surface: Surface, request: Request, principal: str, headers: Headers
@@ -182,7 +187,7 @@ class Listening:
     async def begin(self, surface: Surface, principal: str) -> None:
         """Raises what the surface raises; nothing was written then."""
         interest = modern.read_listen(self._request)
-        self._listener = await surface.listen(caller_of(self._request, principal), interest, self._hear)
+        self._listener = await surface.listen(caller_of(self._request, principal, self._shop), interest, self._hear)
         if self._over:
             return
         self._outlet.answer(modern.write_acknowledged(self._request.id, self._listener.honoured))
@@ -245,10 +250,10 @@ async def _misled(surface: Surface, caller: Caller, params: Fields, headers: Hea
     return None if schema is None else modern.check_header_params(params.get("arguments"), schema, headers)
 
 
-def caller_of(request: Request, principal: str) -> Caller:
-    """Who sent this, by its own envelope. Its scope is its principal: it has no session."""
+def caller_of(request: Request, principal: str, shop: Shop) -> Caller:
+    """Who sent this, by its own envelope. Its scope is its principal unless it names a workspace: it has no session."""
     try:
         said = split_meta(read_fields(request.params or EMPTY_OBJECT))
     except NotThatShape:
         return Caller(principal, principal)
-    return Caller(principal, principal, said.capabilities or {}, said.client_info)
+    return shop.placed(Caller(principal, principal, said.capabilities or {}, said.client_info), said.workspace)

@@ -5,13 +5,27 @@ It decides nothing. The one rule: everything here lives as long as the front doe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from emceepee.front.settings import FrontSettings
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
+from emceepee.sessions.handles import not_found
+from emceepee.vocabulary.calls import Caller
+from emceepee.vocabulary.names import Scope
+
+Place: TypeAlias = Callable[[str, str], Scope]
+"""The scope behind the handle of a workspace, for a principal. Raises `ClientFault` where it is not his."""
+
+
+def nowhere(handle: str, principal: str) -> Scope:
+    """There are no workspaces."""
+    raise not_found(handle)
 
 
 @dataclass(slots=True)
@@ -21,4 +35,9 @@ class Shop:
     """How we introduce ourselves, as `Implementation`."""
     settings: FrontSettings = field(default_factory=FrontSettings)
     tasks: TaskScope = field(default_factory=lambda: TaskScope("front"))
+    place: Place = nowhere
     draining: bool = False
+
+    def placed(self, caller: Caller, handle: str | None) -> Caller:
+        """The caller, in the workspace that he named."""
+        return caller if handle is None else replace(caller, scope=self.place(handle, caller.principal))

@@ -19,6 +19,7 @@ from emceepee.errors import (
     OutcomeUnknown,
 )
 from emceepee.relay.reach import SERVER_NOT_FOUND
+from emceepee.sessions.handles import SESSION_NOT_FOUND as UNKNOWN_SESSION
 from emceepee.state.pending_requests import ASK_NOT_FOUND, BAD_ANSWER
 from emceepee.state.tasks import TASK_NOT_FOUND
 from emceepee.vocabulary.outcomes import Done, Failed
@@ -37,6 +38,7 @@ INVALID_ANSWER = "TOOL_ERR_INVALID_ANSWER"
 
 _OF_STATE = {
     TASK_NOT_FOUND: (TASK_NOT_FOUND_CODE, "Call list_tasks with include_completed to see which there are."),
+    UNKNOWN_SESSION: (SESSION_NOT_FOUND, "It was closed or has expired; call open_workspace for a new one."),
     ASK_NOT_FOUND: (REQUEST_NOT_FOUND, "It was answered or has expired; await_activity shows what is open."),
     BAD_ANSWER: (INVALID_ANSWER, "Correct the answer and send it again; the question is still open."),
 }

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from emceepee.meta_tools.answers import ToolExecutionError
-from emceepee.meta_tools.tool import Arguments, Kind, Param, Tool
+from emceepee.meta_tools.tool import WORKSPACE, Arguments, Kind, Param, Tool
 from emceepee.relay.reach import nearest
 from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_text
 
@@ -26,6 +26,7 @@ _decoders: dict[Kind, msgspec.json.Decoder[Any]] = {
     "string_map": msgspec.json.Decoder(dict[str, str]),
 }
 _NULL = Raw(b"null")
+_HIDDEN = Param("string", "the id that open_workspace gave")
 _NEEDED: dict[Kind, str] = {
     "string": "a string",
     "integer": "a whole number",
@@ -56,7 +57,7 @@ def read_arguments(tool: Tool, raw: Raw | None) -> Arguments:
 
 
 def _read(tool: Tool, name: str, raw: Raw) -> Any:
-    param = tool.params[name]
+    param = tool.params.get(name, _HIDDEN)
     if param.kind == "object":
         return _object(tool, name, raw)
     try:
@@ -118,7 +119,7 @@ def _unknown(tool: Tool, spelling: str) -> ToolExecutionError:
 
 
 def _wrong(tool: Tool, name: str, problem: str, raw: Raw | None) -> ToolExecutionError:
-    param = tool.params.get(name)
+    param = _HIDDEN if name == WORKSPACE else tool.params.get(name)
     got = f" (got {_kind_of(raw)})" if raw is not None else ""
     says = f": {param.says}" if param is not None and param.says else ""
     return ToolExecutionError(

@@ -7,6 +7,7 @@ a protocol error.
 from __future__ import annotations
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from emceepee.errors import ClientFault, EmceepeeError
 from emceepee.meta_tools.answers import error_answer, tool_error
@@ -14,7 +15,7 @@ from emceepee.meta_tools.arguments import read_arguments
 from emceepee.meta_tools.desk import Desk
 from emceepee.meta_tools.news_blocks import with_news
 from emceepee.meta_tools.table import OFFERS
-from emceepee.meta_tools.tool import Asked
+from emceepee.meta_tools.tool import WORKSPACE, Asked
 from emceepee.relay.middle import Middle
 from emceepee.relay.pages import read_cursor
 from emceepee.relay.reach import nearest
@@ -77,13 +78,16 @@ class MetaSurface:
         tool = self._offer.tools.get(name or "")
         if tool is None:
             raise _unknown_tool(name, list(self._offer.tools))
-        scope = call.caller.scope
+        workspaces = self._middle.workspaces
         try:
-            workspace = self._middle.workspaces.at(scope)
+            workspace = workspaces.at(call.caller.scope)
         except EmceepeeError as error:
             return error_answer(tool_error(error, {}))
         try:
             arguments = read_arguments(tool, call.params.get("arguments"))
+            if WORKSPACE not in tool.params and (handle := arguments.pop(WORKSPACE, None)) is not None:
+                call.caller = replace(call.caller, scope=workspaces.scope_of(handle, call.caller.principal))
+                workspace = workspaces.at(handle)
             done = await tool.handler(self._desk, Asked(arguments, call, on_notice))
         except EmceepeeError as error:
             done = error_answer(tool_error(error, {}))

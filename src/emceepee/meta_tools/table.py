@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from msgspec import Raw
 
-from emceepee.meta_tools import activity, buffers, execution, prompts, resources, servers, tasks, tools
+from emceepee.meta_tools import activity, buffers, execution, prompts, resources, servers, tasks, tools, workspaces
 from emceepee.meta_tools.tool import Tool
 from emceepee.relay.settings import Profile
 from emceepee.vocabulary.raw_json import to_raw, write
@@ -27,6 +27,7 @@ TABLE: dict[str, Tool] = {
         *buffers.TOOLS,
         *tasks.TOOLS,
         *activity.TOOLS,
+        *workspaces.TOOLS,
     )
 }
 

@@ -17,6 +17,9 @@ from emceepee.vocabulary.outcomes import Done
 if TYPE_CHECKING:
     from emceepee.meta_tools.desk import Desk
 
+WORKSPACE = "workspace"
+"""Taken by every tool and shown by none: where the call belongs. Showing it would cost each tool a dozen tokens."""
+
 Kind: TypeAlias = Literal["string", "integer", "boolean", "strings", "string_map", "object"]
 
 _SCHEMAS: dict[Kind, dict[str, Any]] = {
@@ -112,7 +115,7 @@ class Tool:
 
 def make_tool(name: str, says: str, handler: Handler, params: Mapping[str, Param], **hints: bool) -> Tool:
     """A tool that also takes its parameters in camelCase and by their aliases."""
-    names: dict[str, str] = {}
+    names = {WORKSPACE: WORKSPACE}
     for own, param in params.items():
         for spelling in (own, camel_case(own), *param.aliases):
             names[spelling] = own

@@ -53,6 +53,10 @@ class Middle:
         """Stop hearing of servers. Tasks and connections belong to whoever made them."""
         self._unwatch()
 
+    def in_use(self, scope: Scope) -> bool:
+        """Whether somebody listens there, or waits for a server."""
+        return self.watch.listens(scope) or self.pool.waits(scope)
+
     async def forget(self, scope: Scope) -> None:
         """Never raises: the session is over whatever its servers say. What it asked for ends before its connections, so
         that its servers can still be told."""

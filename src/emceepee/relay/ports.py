@@ -49,6 +49,10 @@ class Pool(Protocol):
 
     def status(self, server: ServerName, scope: Scope) -> Status: ...
 
+    def waits(self, scope: Scope) -> bool:
+        """Whether a question of this scope may be on its way."""
+        ...
+
     async def try_out(self, definition: ServerDefinition) -> None:
         """Raises `errors.BackendFault` where a server as it is defined here cannot be reached; touches nothing that
         is."""

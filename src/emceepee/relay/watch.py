@@ -228,6 +228,9 @@ class Watch:
                         _INVALID_PARAMS, f"Server '{server}' does not tell of changes to '{uri}'", {"uri": uri}
                     )
 
+    def listens(self, scope: Scope) -> bool:
+        return scope in self._standings
+
     async def close(self, standing: Standing) -> None:
         if standing.closed:
             return

@@ -1,4 +1,4 @@
-"""Which workspaces there are: one for each scope, made when the scope first does something.
+"""Which workspaces there are: one for each scope, made when the scope first does something, or opened by name.
 
 The one rule: one that ends is taken out first and closed after, once; what is broadcast reaches those that are there at
 that moment, each with an event of its own.
@@ -7,14 +7,15 @@ that moment, each with an event of its own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from emceepee.errors import LimitReached
 from emceepee.runtime.clock import Clock, Timer
-from emceepee.runtime.ids import Ulids
+from emceepee.runtime.ids import SystemIds, Ulids
 from emceepee.runtime.spawn import TaskScope
 from emceepee.sessions.expiry import is_idle
+from emceepee.sessions.handles import is_handle, make_handle, may_name, not_found, scope_of_name
 from emceepee.sessions.settings import SessionSettings
 from emceepee.sessions.workspace import Workspace
 from emceepee.state.events import EventType
@@ -30,6 +31,9 @@ _CLOSING_LIMIT = 6.0
 Used: TypeAlias = Callable[[Scope], bool]
 """Whether somebody outside still needs a scope: it is a session that lives."""
 
+End: TypeAlias = Callable[[Scope], Awaitable[None]]
+"""Ends all that hangs on a scope, its workspace with it."""
+
 
 class Workspaces:
     def __init__(
@@ -38,16 +42,21 @@ class Workspaces:
         ulids: Ulids,
         settings: StateSettings | None = None,
         bounds: SessionSettings | None = None,
+        secret: Callable[[], str] | None = None,
     ) -> None:
         self.settings = settings or StateSettings()
         self._bounds = bounds or SessionSettings()
         self._clock = clock
         self._ulids = ulids
+        self._secret = secret or SystemIds().secret
         self._totals = EventTotals(self.settings.max_total_events)
         self._at: dict[Scope, Workspace] = {}
+        self._owners: dict[Scope, str] = {}
         self._sweeping = TaskScope("workspaces")
         self._timer: Timer | None = None
         self.closed = False
+        self.on_made: Callable[[Workspace], None] = lambda workspace: None
+        self.end_all: End = self.end
 
     def __len__(self) -> int:
         return len(self._at)
@@ -63,15 +72,54 @@ class Workspaces:
         return self._at.get(scope)
 
     def at(self, scope: Scope) -> Workspace:
-        """The scope's workspace, a new one if need be, and in use from now on. Raises `LimitReached`."""
+        """The scope's workspace, a new one if need be, and in use from now on. Raises `LimitReached`, and `ClientFault`
+        for a handle that has ended: nothing brings it back."""
         workspace = self._at.get(scope)
         if workspace is None:
-            if self.closed or len(self._at) >= self._bounds.max_sessions:
-                raise LimitReached("workspaces (max_sessions)", 0 if self.closed else self._bounds.max_sessions)
-            workspace = Workspace(scope, self._clock, self._ulids, self.settings, self._totals)
-            self._at[scope] = workspace
+            if is_handle(scope):
+                raise not_found(scope)
+            workspace = self._make(scope)
         workspace.touch()
         return workspace
+
+    def _make(self, scope: Scope) -> Workspace:
+        if self.closed or len(self._at) >= self._bounds.max_sessions:
+            raise LimitReached("workspaces (max_sessions)", 0 if self.closed else self._bounds.max_sessions)
+        workspace = self._at[scope] = Workspace(scope, self._clock, self._ulids, self.settings, self._totals)
+        self.on_made(workspace)
+        return workspace
+
+    # -- by name
+
+    @property
+    def named_idle_limit(self) -> float:
+        return self._bounds.workspace_idle
+
+    def open(self, principal: str) -> Workspace:
+        """A new one, which its handle finds again. Raises `LimitReached`."""
+        handle = make_handle(self._secret())
+        workspace = self._make(handle)
+        self._owners[handle] = principal
+        return workspace
+
+    def scope_of(self, handle: str, principal: str) -> Scope:
+        """The scope behind a handle of this principal's, in use from now on. Raises `ClientFault`."""
+        if self._owners.get(handle) != principal:
+            raise not_found(handle)
+        self.at(handle)
+        return handle
+
+    def scope_of_path(self, name: str, principal: str) -> Scope:
+        """The same for what a path ends in: a handle, or a name, which has a workspace from its first use on."""
+        if is_handle(name) or not may_name(name):
+            return self.scope_of(name, principal)
+        scope = scope_of_name(name, principal)
+        self._owners[self.at(scope).scope] = principal
+        return scope
+
+    def principal_of(self, scope: Scope) -> str | None:
+        """Whose a named scope is."""
+        return self._owners.get(scope)
 
     def broadcast(self, kind: EventType, server: ServerName, data: dict[str, Any], but: Scope | None = None) -> None:
         for workspace in list(self._at.values()):
@@ -89,9 +137,13 @@ class Workspaces:
         self.broadcast("server_removed", name, {"name": name} | ({"removedBy": by} if by else {}))
 
     async def end(self, scope: Scope) -> None:
-        workspace = self._at.pop(scope, None)
+        workspace = self._take_out(scope)
         if workspace is not None:
             await workspace.close()
+
+    def _take_out(self, scope: Scope) -> Workspace | None:
+        self._owners.pop(scope, None)
+        return self._at.pop(scope, None)
 
     # -- idleness
 
@@ -107,15 +159,28 @@ class Workspaces:
         self.watch_idle(used)
 
     def sweep(self, used: Used = lambda scope: False) -> int:
-        """End every workspace that is idle; how many. Connections stay: whoever has no session has nothing else here
-        that could end, and the next use finds them."""
-        now, limit = self._clock.now(), self._bounds.idle_limit
-        idle = [one for one in self._at.values() if is_idle(one.last_used, one.busy or used(one.scope), now, limit)]
+        """End every workspace that is idle; how many. The connections of a named one end with it. Those of a
+        principal's own stay: he has no session that could end, and the next use finds them."""
+        now = self._clock.now()
+        idle = [
+            one
+            for one in self._at.values()
+            if is_idle(one.last_used, one.busy or used(one.scope), now, self._limit(one.scope))
+        ]
         for workspace in idle:
-            del self._at[workspace.scope]
+            named = workspace.scope in self._owners
             _log.info("workspace_timeout_cleanup", extra={"data": {"workspace": scope_label(workspace.scope)}})
-            self._sweeping.spawn(workspace.close(), "close idle")
+            self._take_out(workspace.scope)
+            self._sweeping.spawn(self._ended(workspace, named), "close idle")
         return len(idle)
+
+    def _limit(self, scope: Scope) -> float:
+        return self._bounds.workspace_idle if scope in self._owners else self._bounds.idle_limit
+
+    async def _ended(self, workspace: Workspace, named: bool) -> None:
+        await workspace.close()
+        if named:
+            await self.end_all(workspace.scope)
 
     async def close(self) -> None:
         self.closed = True

@@ -87,7 +87,7 @@ def read_call(request: Request, caller: Caller) -> ReadCall:
     """A request to be carried. Raises `ClientFault` -32601 for one that is not, -32602 for a wrong shape."""
     split = split_meta(carried_params(request))
     call = Call(request.method, split.params, caller, split.crossing, split.token is not None)
-    return ReadCall(call, split.token)
+    return ReadCall(call, split.token, split.workspace)
 
 
 def read_level(params: Raw | None) -> LogLevel:

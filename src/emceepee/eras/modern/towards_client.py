@@ -66,7 +66,7 @@ def read_call(request: Request, scope: Scope, principal: str) -> ReadCall:
         raise ClientFault(INVALID_PARAMS, "Invalid or expired requestState")
     caller = Caller(scope, principal, split.capabilities or {}, split.client_info)
     call = Call(request.method, split.params, caller, split.crossing, split.token is not None, split.log_level)
-    return ReadCall(call, split.token)
+    return ReadCall(call, split.token, split.workspace)
 
 
 def write_done(method: str, done: Done, server_info: Raw) -> bytes:

@@ -1,0 +1,54 @@
+"""A surface under a path that ends in a workspace: `/mcp/w/NAME`, and so the others.
+
+The one rule: only whose scope it is changes, and it is looked up for each request, because a workspace may end between
+two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from emceepee.relay.surface import Description, Listener, OnNotice, Surface
+from emceepee.vocabulary.calls import Call, Caller
+from emceepee.vocabulary.names import LogLevel, Scope
+from emceepee.vocabulary.notices import Interest
+from emceepee.vocabulary.outcomes import Outcome
+
+
+class InWorkspace:
+    """`scope_of` takes the name and a principal, and raises `ClientFault` where that names nothing of his."""
+
+    def __init__(self, surface: Surface, workspace: str, scope_of: Callable[[str, str], Scope]) -> None:
+        self._surface = surface
+        self._workspace = workspace
+        self._scope_of = scope_of
+
+    @property
+    def name(self) -> str:
+        return self._surface.name
+
+    def _there(self, caller: Caller) -> Caller:
+        return replace(caller, scope=self._scope_of(self._workspace, caller.principal))
+
+    async def describe(self, caller: Caller) -> Description:
+        return await self._surface.describe(self._there(caller))
+
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+        call.caller = self._there(call.caller)
+        return await self._surface.carry(call, on_notice)
+
+    async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
+        return await self._surface.listen(self._there(caller), interest, on_notice)
+
+    async def set_log_level(self, caller: Caller, level: LogLevel) -> None:
+        await self._surface.set_log_level(self._there(caller), level)
+
+    async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
+        return await self._surface.input_schema(self._there(caller), tool)
+
+    async def forget(self, scope: Scope) -> None:
+        """The session is over; the workspace outlives it."""
+        await self._surface.forget(scope)
