@@ -8,6 +8,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from emceepee.framing.sse import SseEvent, SseReader
+
 PATIENCE = 5.0
 
 
@@ -98,13 +100,24 @@ class AsgiAnswer:
 
     @property
     def events(self) -> list[Any]:
-        """The JSON of each event so far; comments left out."""
-        blocks = self.body.decode().split("\n\n")
-        return [json.loads(block[6:]) for block in blocks if block.startswith("data: ")]
+        """The JSON of each event so far; comments, and events that only say their place, left out."""
+        return [json.loads(event.data) for event in self.sse if event.data]
+
+    @property
+    def sse(self) -> list[SseEvent]:
+        """Each event so far, as it was written."""
+        return SseReader().feed(self.body)
+
+    @property
+    def last_id(self) -> str:
+        """Where a client that was cut off here goes on."""
+        reader = SseReader()
+        reader.feed(self.body)
+        return reader.last_id
 
     @property
     def comments(self) -> int:
-        return sum(block.startswith(":") for block in self.body.decode().split("\n\n"))
+        return sum(line.startswith(":") for line in self.body.decode().split("\n"))
 
 
 class AsgiClient:

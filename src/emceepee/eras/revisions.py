@@ -28,3 +28,13 @@ def negotiate(proposed: str) -> str:
 def accepts_batches(revision: str) -> bool:
     """Whether a session of this revision may send several messages in one array."""
     return older(revision, "2025-06-18")
+
+
+def resumes_streams(revision: str) -> bool:
+    """Whether a client of this revision may come back for an event stream it lost."""
+    return not older(revision, "2025-03-26")
+
+
+def primes_streams(revision: str) -> bool:
+    """Whether it understands an event that has an id and no data, which lets it come back before the first message."""
+    return not older(revision, "2025-11-25")

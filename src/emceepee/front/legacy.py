@@ -179,6 +179,8 @@ class LegacyDesk:
         session.in_flight.call_off_all()
         if isinstance(session.standing, Standing):
             await session.standing.close()
+        if session.streams is not None:
+            session.streams.close()
         if session.forget is not None:
             await session.forget(session.id)
 

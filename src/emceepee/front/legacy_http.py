@@ -7,17 +7,21 @@ exist for this caller, because the client answers it by starting anew.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Final
 
-from emceepee.eras.revisions import LEGACY, accepts_batches
+from emceepee.eras.revisions import LEGACY, accepts_batches, primes_streams, resumes_streams
 from emceepee.errors import LimitReached
 from emceepee.framing.json_text import Unreadable
 from emceepee.front.answers import empty, legacy_error, logged, plain_error, refuse, unreadable
 from emceepee.front.exchange import Exchange, Header
 from emceepee.front.guards import Acceptable, Refused
 from emceepee.front.heads import Head
+from emceepee.front.kept_stream import STANDING, KeptStream
+from emceepee.front.kept_streams import Found, TooOld
 from emceepee.front.legacy import LegacyDesk
 from emceepee.front.reply import Reply
+from emceepee.front.resumable import ResumableStream
 from emceepee.front.shop import Shop
 from emceepee.front.standing import Standing
 from emceepee.front.stream import EventStream
@@ -25,6 +29,11 @@ from emceepee.protocol.messages import INVALID_REQUEST, Message, Notification, R
 from emceepee.relay.surface import Surface
 from emceepee.sessions.session import Session
 
+_log = logging.getLogger("emceepee.front")
+
+_TOO_OLD: Final = (
+    "Last-Event-ID: what that stream said is kept no longer; whether its request was done is not known here"
+)
 _NO_SESSION: Final = "Missing session: send the mcp-session-id header that initialize was answered with"
 _UNKNOWN_SESSION: Final = "Session '{}' not found: it has ended or never was; send initialize again"
 _NO_BATCH: Final = "Batches are served on sessions of 2025-03-26 and older only"
@@ -56,7 +65,7 @@ class LegacyHttp:
         if isinstance(message, list):
             await self._batch(exchange, surface, session, message, acceptable)
         elif isinstance(message, Request):
-            reply = Reply(exchange, self._shop, acceptable)
+            reply = Reply(exchange, self._shop, acceptable, session=session)
             reply.keep_alive()
             answer = await self._desk.answer(surface, session, message, reply.notice, reply.deliveries.promise)
             await (reply.nothing() if answer is None else reply.answer(200, answer))
@@ -72,13 +81,50 @@ class LegacyHttp:
         session = await self._session(exchange, path, head, principal, None)
         if session is None:
             return
+        try:
+            found = self._place(session, head.get(b"last-event-id"))
+        except TooOld:
+            await refuse(exchange, Refused(410, _TOO_OLD))
+            return
+        if found is not None and found[0].number != STANDING:
+            await self._resume(exchange, session, *found)
+        else:
+            await self._stand(exchange, surface, session, found)
+
+    def _place(self, session: Session, last_event_id: str | None) -> Found | None:
+        """Where the client wants to go on. An id that is not known leads to the start of what the standing stream
+        kept: whoever names one has missed something."""
+        if not last_event_id or not resumes_streams(session.revision):
+            return None
+        streams = self._shop.kept_streams.of(session)
+        found = streams.find(last_event_id)
+        if found is None:
+            data = {"lastEventId": last_event_id[:40], "action": "returning_all_events"}
+            _log.warning("event_cursor_not_found", extra={"data": data})
+            return streams.standing(), 0
+        return found
+
+    async def _resume(self, exchange: Exchange, session: Session, stream: KeptStream, place: int) -> None:
+        """The stream of a request, from there to its answer."""
+        showing = ResumableStream(exchange, self._shop, stream, after=place, primed=False)
+        showing.open()
+        try:
+            await exchange.gone()
+        finally:
+            showing.client_left()
+            self._desk.directory.touch(session.id)
+
+    async def _stand(self, exchange: Exchange, surface: Surface, session: Session, found: Found | None) -> None:
         standing = Standing.of(session)
         if standing.busy:
-            await refuse(exchange, Refused(409, "This session has an open stream already; one is served at a time"))
-            return
-        stream = EventStream(exchange, self._shop.tasks, self._shop.clock, self._shop.settings, [])
+            if found is None or not found[1]:
+                await refuse(exchange, Refused(409, "This session has an open stream already; one is served at a time"))
+                return
+            # Who knows where he was has lost the one that we believe to be open.
+            standing.end_stream()
+        stream = self._standing_stream(exchange, session, standing, found)
         stream.open()
-        standing.open(stream)
+        standing.open(stream, caught_up=found is not None and found[1] >= found[0].dropped)
         try:
             await logged(standing.start(surface), "listen_failed")
             await exchange.gone()
@@ -86,6 +132,16 @@ class LegacyHttp:
             standing.closed(stream)
             stream.client_left()
             self._desk.directory.touch(session.id)
+
+    def _standing_stream(
+        self, exchange: Exchange, session: Session, standing: Standing, found: Found | None
+    ) -> EventStream | ResumableStream:
+        shop = self._shop
+        if not resumes_streams(session.revision):
+            return EventStream(exchange, shop.tasks, shop.clock, shop.settings, [])
+        standing.kept = kept = shop.kept_streams.of(session).standing()
+        primed = found is None and primes_streams(session.revision)
+        return ResumableStream(exchange, shop, kept, after=kept.last if found is None else found[1], primed=primed)
 
     async def delete(self, exchange: Exchange, path: str, head: Head, principal: str) -> None:
         session = await self._session(exchange, path, head, principal, None)
@@ -143,7 +199,7 @@ class LegacyHttp:
         if not accepts_batches(session.revision) or len(items) > self._shop.settings.max_batch:
             await plain_error(exchange, 400, write_failure(None, INVALID_REQUEST, _NO_BATCH))
             return
-        reply = Reply(exchange, self._shop, acceptable)
+        reply = Reply(exchange, self._shop, acceptable, session=session)
         reply.keep_alive()
         members = [self._member(surface, session, item, reply) for item in items]
         try:

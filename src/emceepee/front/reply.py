@@ -10,12 +10,15 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from emceepee.eras.revisions import primes_streams, resumes_streams
 from emceepee.front.deliveries import Deliveries
 from emceepee.front.exchange import Exchange, Header
 from emceepee.front.guards import Acceptable
+from emceepee.front.resumable import ResumableStream
 from emceepee.front.shop import Shop
 from emceepee.front.stream import EventStream
 from emceepee.runtime.clock import Timer
+from emceepee.sessions.session import Session
 
 _LOOKS: Final = 3
 """Turns of the loop until a connection that was closed before them is known to be."""
@@ -27,22 +30,29 @@ class Reply:
     """One of `answer` and `nothing` ends it."""
 
     __slots__ = (
-        "_acceptable", "_done", "_exchange", "_headers", "_on_gone", "_shop", "_timer", "_watcher", "deliveries",
-        "stream",
+        "_acceptable", "_done", "_exchange", "_headers", "_on_gone", "_session", "_shop", "_timer", "_watcher",
+        "deliveries", "stream",
     )  # fmt: skip
 
     def __init__(
-        self, exchange: Exchange, shop: Shop, acceptable: Acceptable, headers: list[Header] | None = None
+        self,
+        exchange: Exchange,
+        shop: Shop,
+        acceptable: Acceptable,
+        headers: list[Header] | None = None,
+        session: Session | None = None,
     ) -> None:
+        """`session` is whose client may come back for the stream, if it becomes one and is lost."""
         self._exchange = exchange
         self._shop = shop
         self._acceptable = acceptable
         self._headers = headers or []
+        self._session = session
         self._timer: Timer | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._on_gone: Callable[[], None] | None = None
         self._done = False
-        self.stream: EventStream | None = None
+        self.stream: EventStream | ResumableStream | None = None
         self.deliveries = Deliveries()
 
     def watch(self, on_gone: Callable[[], None]) -> None:
@@ -76,6 +86,8 @@ class Reply:
     async def _client_left(self) -> bool:
         """Whether it has gone already. Servers of HTTP take what is written to nobody without a word, so it is looked
         for; only where something depends on it."""
+        if self.stream is not None and self.stream.moved:
+            return False
         left = self._exchange.left
         if left is not None:
             return left
@@ -103,6 +115,8 @@ class Reply:
         if self.stream is None and not self._acceptable.events:
             await self._exchange.answer(202, [(b"content-length", b"0"), *self._headers], b"")
             return
+        # Nobody comes back for a stream that has nothing to say.
+        self._session = None
         stream = self._commit()
         stream.end()
         await stream.finished()
@@ -114,11 +128,23 @@ class Reply:
         if self.stream is not None:
             self.stream.client_left()
 
-    def _commit(self) -> EventStream:
+    def _commit(self) -> EventStream | ResumableStream:
         if self.stream is None:
             shop = self._shop
-            self.stream = EventStream(self._exchange, shop.tasks, shop.clock, shop.settings, self._headers)
+            self.stream = self._resumable() or EventStream(
+                self._exchange, shop.tasks, shop.clock, shop.settings, self._headers
+            )
         return self.stream
+
+    def _resumable(self) -> ResumableStream | None:
+        session, shop = self._session, self._shop
+        if session is None or not resumes_streams(session.revision):
+            return None
+        kept = shop.kept_streams.of(session).open()
+        if kept is None:
+            return None
+        primed = primes_streams(session.revision)
+        return ResumableStream(self._exchange, shop, kept, after=0, primed=primed, headers=self._headers)
 
     def _close(self) -> None:
         self._done = True

@@ -27,6 +27,15 @@ class FrontSettings:
     """Modern requests at once in this process; legacy ones are bounded per session."""
     max_listens: int = 1_024
     max_batch: int = 64
+    retry_ms: int = 1_000
+    """What a legacy client is asked to wait before it comes back for a stream it lost."""
+    kept_for: float = 300.0
+    """How long the stream of an answered request can be had again; as long as a finished task."""
+    max_kept_messages: int = 512
+    """Of one stream; of one session there are at most so many streams and bytes, and in the process so many bytes."""
+    max_kept_streams: int = 64
+    max_kept_bytes: int = 8 * 1024 * 1024
+    max_kept_total: int = 64 * 1024 * 1024
     after_eof: float = 0.5
     """How long calls may still answer after a client on pipes closed its end; most clients kill us after 2 s."""
     max_connections: int = 16_384

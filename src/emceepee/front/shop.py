@@ -12,6 +12,7 @@ from typing import TypeAlias
 from msgspec import Raw
 from msgspec.structs import replace
 
+from emceepee.front.kept_streams import KeptStreams
 from emceepee.front.settings import FrontSettings
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
@@ -37,6 +38,10 @@ class Shop:
     tasks: TaskScope = field(default_factory=lambda: TaskScope("front"))
     place: Place = nowhere
     draining: bool = False
+    kept_streams: KeptStreams = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.kept_streams = KeptStreams(self.settings, self.clock)
 
     def placed(self, caller: Caller, handle: str | None) -> Caller:
         """The caller, in the workspace that he named."""

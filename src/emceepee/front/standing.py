@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 
 from emceepee.eras.legacy import towards_client as legacy
 from emceepee.errors import ClientFault, LimitReached
+from emceepee.front.kept_stream import KeptStream
 from emceepee.front.latest import Latest
 from emceepee.front.telling import coalescing_key
 from emceepee.protocol.messages import INVALID_REQUEST
@@ -34,7 +35,7 @@ class Outlet(Protocol):
 class Standing:
     """One for each session that listens or subscribes. Implements `sessions.session.Standing`."""
 
-    __slots__ = ("_closed", "_interest", "_listener", "_lock", "_session", "_unsent", "outlet")
+    __slots__ = ("_closed", "_interest", "_listener", "_lock", "_session", "_unsent", "kept", "outlet")
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -43,6 +44,8 @@ class Standing:
         self._lock = asyncio.Lock()
         self._unsent: Latest | None = None
         self._closed = False
+        self.kept: KeptStream | None = None
+        """What the stream said, and goes on saying while nobody reads it, where the client may come back for that."""
         self.outlet: Outlet | None = None
 
     @classmethod
@@ -59,13 +62,14 @@ class Standing:
     def uris(self) -> frozenset[str]:
         return self._interest.uris
 
-    def open(self, outlet: Outlet) -> None:
-        """From now on everything goes here. Raises `ClientFault` when another stream is open already."""
+    def open(self, outlet: Outlet, caught_up: bool = False) -> None:
+        """From now on everything goes here; `caught_up` when it shows by itself what was said meanwhile. Raises
+        `ClientFault` when another stream is open already."""
         if self.outlet is not None:
             raise ClientFault(INVALID_REQUEST, "This session has an open stream already; only one is served at a time")
         self.outlet = outlet
         unsent, self._unsent = self._unsent, None
-        for key, message in unsent.items() if unsent is not None else ():
+        for key, message in unsent.items() if unsent is not None and not caught_up else ():
             outlet.notice(message, key)
 
     def closed(self, outlet: Outlet) -> None:
@@ -111,7 +115,10 @@ class Standing:
         key = coalescing_key(notice)
         if self.outlet is not None:
             self.outlet.notice(message, key)
-        elif key is not None:
+            return
+        if self.kept is not None:
+            self.kept.notice(message, key)
+        if key is not None:
             unsent = self._unsent = self._unsent if self._unsent is not None else Latest()
             unsent.put(key, message)
 

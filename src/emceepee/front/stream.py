@@ -19,7 +19,7 @@ from emceepee.runtime.spawn import TaskScope
 
 _log = logging.getLogger("emceepee.front")
 
-_HEAD: Final[tuple[Header, ...]] = (
+HEAD: Final[tuple[Header, ...]] = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     # nginx holds events back otherwise.
@@ -46,6 +46,11 @@ class EventStream:
     @property
     def ended(self) -> bool:
         return self._outbox.ending
+
+    @property
+    def moved(self) -> bool:
+        """Whether it goes on at another connection: never; that takes a kept stream."""
+        return False
 
     @property
     def broken(self) -> bool:
@@ -94,7 +99,7 @@ class EventStream:
     async def _start(self) -> None:
         if not self._started:
             self._started = True
-            await self._exchange.start(200, [*_HEAD, *self._headers])
+            await self._exchange.start(200, [*HEAD, *self._headers])
 
     async def _write(self, chunk: bytes) -> None:
         await self._start()

@@ -24,13 +24,20 @@ class Standing(Protocol):
         ...
 
 
+class Streams(Protocol):
+    """What its event streams said, kept for when one is lost; the front implements it."""
+
+    def close(self) -> None: ...
+
+
 class Session:
-    """`standing` belongs to the front and is None until the client listens; `created_at` is for people; `forget` ends
-    what was opened for it behind the front, also when its surface is served no more."""
+    """`standing` and `streams` belong to the front and are None until the client listens, or is answered with a stream;
+    `created_at` is for people; `forget` ends what was opened for it behind the front, also when its surface is served
+    no more."""
 
     __slots__ = (
         "caller", "created_at", "forget", "id", "in_flight", "last_activity", "log_level", "revision", "standing",
-        "surface",
+        "streams", "surface",
     )  # fmt: skip
 
     def __init__(self, surface: str, caller: Caller, revision: str, in_flight: InFlight, now: float) -> None:
@@ -43,6 +50,7 @@ class Session:
         self.created_at: datetime | None = None
         self.forget: Callable[[Scope], Awaitable[None]] | None = None
         self.standing: Standing | None = None
+        self.streams: Streams | None = None
         self.log_level: LogLevel | None = None
 
     @property
