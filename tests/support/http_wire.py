@@ -103,13 +103,13 @@ class HttpWire:
             return b"".join([chunk async for chunk in self.chunks()])
 
     async def events(self) -> AsyncIterator[Json]:
-        """The JSON of each event of a stream, as it comes; comments are passed over."""
+        """The JSON of each event of a stream, as it comes; comments and events without data are passed over."""
         rest = b""
         async for chunk in self.chunks():
             *blocks, rest = (rest + chunk).split(b"\n\n")
             for block in blocks:
                 for line in block.split(b"\n"):
-                    if line.startswith(b"data: "):
+                    if line.startswith(b"data: ") and line != b"data: ":
                         yield json.loads(line[6:])
 
     def leave(self) -> None:
