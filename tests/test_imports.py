@@ -53,6 +53,7 @@ ARROWS: dict[str, dict[str, str]] = {
         "observability": "what had to go is told",
     },
     "sampling": {
+        "vocabulary": "whose request it is",
         "runtime": "limits and time-outs, and when a quota is there again",
     },
     "sessions": {
