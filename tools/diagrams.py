@@ -33,7 +33,8 @@ TABLES = (
     Drawn(
         "emceepee.backends.lifecycle",
         "A connection to a server",
-        "These are the states that `list_servers` shows.",
+        "What a supervisor does with it. The `status` that `list_servers` shows is `connecting` while it starts, "
+        "`connected` while it is ready or unwell, else why there is none: `disconnected`, `error`, `not_connected`.",
     ),
     Drawn(
         "emceepee.state.tasks",

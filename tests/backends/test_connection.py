@@ -8,7 +8,7 @@ from emceepee.backends.connection import Connection, tell_all
 from emceepee.errors import BackendUnavailable
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.notices import Interest, ListChanged, Notice, ResourceUpdated
-from tests.backends.test_pool import FakeLink
+from tests.support.fake_links import FakeLink
 
 
 async def test_without_a_link_everything_says_that_the_next_use_connects_again() -> None:

@@ -50,7 +50,7 @@ def test_an_id_that_only_looks_alike_finds_nothing(wrong: int | str | None) -> N
 def test_an_id_that_came_twice_would_not_overwrite_the_ask_that_waits() -> None:
     out = Outbound("g-")
     first = out.open("ping", None)
-    out._count = 0
+    out.count = 0
     with pytest.raises(LocalMisuse):
         out.open("other", None)
     assert out.find("g-1") is first

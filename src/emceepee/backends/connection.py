@@ -12,28 +12,66 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from emceepee.errors import BackendUnavailable
+from emceepee.backends.recovery import Identity
+from emceepee.errors import BackendFault, BackendUnavailable
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, Notice, ResourceUpdated
 from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_text
 
 OnNotice: TypeAlias = Callable[[Notice], None]
+OnDoubt: TypeAlias = "Callable[[Link, BackendFault], None]"
 
 
 class Link(Protocol):
     """One live conversation with a server, in its era; shared by several handles where the server keeps no sessions."""
 
+    alive: bool
+    """Whether it may be used now."""
+
+    on_doubt: OnDoubt
+    """To be told of what failed on it and may mean that the server is gone."""
+
     @property
     def about(self) -> About: ...
 
     @property
-    def alive(self) -> bool: ...
+    def identity(self) -> Identity: ...
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the session behind it may outlive the connections that carried it: then it is tried again first."""
+        ...
+
+    @property
+    def silent_death(self) -> bool:
+        """Whether its end makes no event here: nobody knows of it but by asking."""
+        ...
 
     @property
     def pending(self) -> int:
         """Questions that the server has not answered yet."""
+        ...
+
+    @property
+    def asked(self) -> int:
+        """Questions so far."""
+        ...
+
+    @property
+    def rubbish(self) -> int:
+        """What came and was no message."""
+        ...
+
+    @property
+    def children(self) -> tuple[int, ...]:
+        """Processes of ours behind it."""
+        ...
+
+    async def ping(self, seconds: float) -> None:
+        """Whether the server answers at all, with whatever. Raises `BackendFault` where it does not."""
         ...
 
     async def request(
@@ -54,13 +92,17 @@ class Link(Protocol):
 class Connection:
     """The handle. `on_notice` receives what comes unasked; set by whoever listens for this scope."""
 
-    __slots__ = ("_level", "_link", "interest", "on_notice", "scope", "server")
+    __slots__ = ("_level", "_link", "epoch", "identity", "interest", "on_notice", "scope", "server")
 
     def __init__(self, server: ServerName, scope: Scope) -> None:
         self.server = server
         self.scope = scope
         self.on_notice: OnNotice | None = None
         self.interest: Interest = NOTHING
+        self.epoch: object = None
+        """Of the supervisor, when it was attached last."""
+        self.identity: Identity | None = None
+        """Who the server was then."""
         self._level: LogLevel | None = None
         self._link: Link | None = None
 
@@ -86,7 +128,13 @@ class Connection:
 
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Outcome:
         """Raises `errors.BackendFault` where the server did not answer."""
-        return await self._live().request(call, on_notice, timeout, self._level)
+        link = self._live()
+        try:
+            return await link.request(call, on_notice, timeout, self._level)
+        except BackendFault as fault:
+            if link.alive:
+                link.on_doubt(link, fault)
+            raise
 
     async def want(self, interest: Interest) -> Interest:
         """Replace what this scope wants to be told of; returns what the server can deliver of it."""
@@ -102,17 +150,19 @@ class Connection:
             self.on_notice(notice)
 
     async def attach(self, link: Link) -> None:
-        """A new link: say again what was wished. After a gap nobody knows what changed, so everything wished is told as
-        changed (era-bridging 2.9, synthetic notices)."""
-        first = self._link is None
+        """Say again what was wished, if the link is a new one. After a gap nobody knows what changed, so each resource
+        that was wished is told as changed (era-bridging 2.9); lists are compared by whoever has seen them."""
+        first, same = self._link is None, self._link is link
         self._link = link
+        if same:
+            return
         if self._level is not None:
             await link.set_log_level(self, self._level)
         if self.interest == NOTHING:
             return
         await link.want(self, self.interest)
         if not first:
-            tell_all(self, self.interest)
+            tell_all(self, Interest(uris=self.interest.uris))
 
     async def detach(self) -> None:
         link, self._link = self._link, None
@@ -125,3 +175,11 @@ def tell_all(who: Connection, interest: Interest) -> None:
         who.told(ListChanged(kind))
     for uri in sorted(interest.uris):
         who.told(ResourceUpdated(uri, {}))
+
+
+def identity_of(about: About, session: str | None) -> Identity:
+    try:
+        info = read_fields(about.server_info) if about.server_info is not None else {}
+    except NotThatShape:
+        info = {}
+    return Identity(session, read_text(info.get("name")), read_text(info.get("version")), about.revision or None)

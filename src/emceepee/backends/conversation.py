@@ -72,9 +72,16 @@ class Conversation:
         self._timer_at = 0.0
         self._fault: BackendFault | None = None
         self._closed = False
+        self.unreadable = 0
+        """What came and was no message."""
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    @property
+    def asked(self) -> int:
+        """Questions so far."""
+        return self.peer.asked
 
     async def start(self) -> None:
         await self.transport.start(self)
@@ -242,6 +249,7 @@ class Conversation:
         return hearings[0] if len(hearings) == 1 else None
 
     def rubbish(self, detail: str, origin: Origin) -> None:
+        self.unreadable += 1
         _log.warning("backend_sent_rubbish", extra={"data": {"server": self.server, "detail": detail[:200]}})
 
     def lost(self, fault: BackendFault) -> None:

@@ -47,6 +47,17 @@ class SseTransport:
         self._sending: set[EventStream] = set()
         self._closed = False
 
+    @property
+    def children(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def session(self) -> str | None:
+        """The address for our messages is another one for each stream."""
+        if self._named is None or not self._named.done() or self._named.cancelled() or self._named.exception():
+            return None
+        return self._named.result()
+
     # -- the stream
 
     async def start(self, inbox: Inbox) -> None:

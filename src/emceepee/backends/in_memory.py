@@ -76,6 +76,14 @@ class InMemoryTransport:
         self._handling: dict[RequestId, asyncio.Task[None]] = {}
         self._gone = "has not been started"
 
+    @property
+    def children(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def session(self) -> str | None:
+        return None
+
     async def start(self, inbox: Inbox) -> None:
         self._inbox = inbox
         self._hosted.opened(self)

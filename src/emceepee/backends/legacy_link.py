@@ -1,26 +1,26 @@
 """A live session with a server of the handshake era, over whichever transport.
 
 The one rule: everything here is per session: capabilities, log level and subscriptions were agreed at `initialize`
-and die with it. A session that the server no longer knows (404) is made again before anything is sent twice.
+and die with it. A session that the server no longer knows (404) is lost like any other; the supervisor makes it anew.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from msgspec import Raw
 
-from emceepee.backends.connection import Connection, Link, OnNotice
+from emceepee.backends.connection import Connection, Link, OnDoubt, OnNotice, identity_of
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.hearing import CallHearing
 from emceepee.backends.http_answers import SessionGone
+from emceepee.backends.recovery import Identity
 from emceepee.backends.streamable_http import HttpTransport
 from emceepee.backends.transport import GET, PIPE, Origin
 from emceepee.eras.legacy import towards_backend as wire
 from emceepee.eras.modern.towards_backend import filter_tools
-from emceepee.errors import BackendFault, BackendViolation
+from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
 from emceepee.protocol.messages import Failure, Result
 from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.abilities import About
@@ -57,17 +57,42 @@ class LegacyLink:
         self._about = About()
         self._wants: dict[Connection, Interest] = {}
         self._level: LogLevel | None = None
-        self._renewing = asyncio.Lock()
-        self._sessions = 0
         self.alive = True
+        self.on_doubt: OnDoubt = lambda link, fault: None
+        if self._http is not None:
+            self._http.on_unreached = lambda fault: self.on_doubt(self, fault)
 
     @property
     def about(self) -> About:
         return self._about
 
     @property
+    def identity(self) -> Identity:
+        return identity_of(self._about, self._conversation.transport.session)
+
+    @property
+    def lasting(self) -> bool:
+        return self._http is not None and self._http.session_id is not None
+
+    @property
+    def silent_death(self) -> bool:
+        return self._http is not None
+
+    @property
     def pending(self) -> int:
         return len(self._conversation)
+
+    @property
+    def asked(self) -> int:
+        return self._conversation.asked
+
+    @property
+    def rubbish(self) -> int:
+        return self._conversation.unreadable
+
+    @property
+    def children(self) -> tuple[int, ...]:
+        return self._conversation.transport.children
 
     # -- the handshake
 
@@ -84,38 +109,33 @@ class LegacyLink:
         if self._http is not None:
             self._http.protocol_version = self._about.revision
         await self._conversation.tell("notifications/initialized")
-        self._sessions += 1
         if self._http is not None:
             # Some servers put what belongs to a call here; without a reader it would be dropped in silence.
             self._http.open_get_stream()
-
-    async def _renew(self, seen: int) -> None:
-        """Open a new session, once for all who found the old one gone."""
-        async with self._renewing:
-            if self._sessions != seen:
-                return
-            if self._http is not None:
-                self._http.forget_session()
-            self._level = None
-            await self.open()
-            wants, self._wants = self._wants, {}
-            for who, interest in wants.items():
-                await self.want(who, interest)
 
     # -- requests
 
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
         if call.log_level is not None:
             await self._at_least(call.log_level)
-        seen, revision = self._sessions, self._about.revision
         try:
             answer = await self._ask(call, on_notice, timeout)
-        except SessionGone:
-            # 404 says that the session is gone, so the request was not executed and may be sent again.
-            await self._renew(seen)
-            revision = self._about.revision
-            answer = await self._ask(call, on_notice, timeout)
-        return self._outcome(call, answer, revision)
+        except SessionGone as gone:
+            raise self._expired(gone) from None
+        return self._outcome(call, answer, self._about.revision)
+
+    def _expired(self, gone: SessionGone) -> BackendUnavailable:
+        """404 says that the session is gone, so the request was not executed and may be sent again, in another."""
+        if self.alive:
+            self.lost(gone)
+        return BackendUnavailable(self._server, "it forgot our session, and did not execute the request")
+
+    async def ping(self, seconds: float) -> None:
+        try:
+            await self._conversation.ask("ping", None, seconds)
+        except SessionGone as gone:
+            self._expired(gone)
+            raise
 
     def _ask(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Coroutine[Any, Any, Result | Failure]:
         """Not a coroutine of its own: one less to step through for each call."""
@@ -143,7 +163,10 @@ class LegacyLink:
         return filter_tools(done, "pipe").done if call.method == "tools/list" else done
 
     async def _small(self, method: str, params: dict[str, object]) -> Result | Failure:
-        return await self._conversation.ask(method, write(params), SMALL_REQUEST_SECONDS)
+        try:
+            return await self._conversation.ask(method, write(params), SMALL_REQUEST_SECONDS)
+        except SessionGone as gone:
+            raise self._expired(gone) from None
 
     # -- log level: of a shared session the most verbose that anybody asked for, never lowered for one call
 

@@ -12,10 +12,11 @@ from typing import Any
 
 from msgspec import Raw
 
-from emceepee.backends.connection import Connection, Link, OnNotice, tell_all
+from emceepee.backends.connection import Connection, Link, OnDoubt, OnNotice, identity_of, tell_all
 from emceepee.backends.conversation import Conversation, Hearing
 from emceepee.backends.hearing import CallHearing
 from emceepee.backends.listening import Listening
+from emceepee.backends.recovery import Identity
 from emceepee.backends.transport import Header, Origin
 from emceepee.eras.modern import towards_backend as wire
 from emceepee.eras.modern.headers import HeaderMap
@@ -62,14 +63,49 @@ class ModernLink:
         self._wants: dict[Connection, Interest] = {}
         self._listening = Listening(self._server, self._listen, clock, self._changed, self._after_a_gap)
         self.alive = True
+        self.on_doubt: OnDoubt = lambda link, fault: None
 
     @property
     def about(self) -> About:
         return self._about
 
     @property
+    def identity(self) -> Identity:
+        return identity_of(self._about, self._conversation.transport.session)
+
+    @property
+    def lasting(self) -> bool:
+        return False
+
+    @property
+    def silent_death(self) -> bool:
+        return self._over_http
+
+    @property
     def pending(self) -> int:
         return len(self._conversation)
+
+    @property
+    def asked(self) -> int:
+        return self._conversation.asked
+
+    @property
+    def rubbish(self) -> int:
+        return self._conversation.unreadable
+
+    @property
+    def children(self) -> tuple[int, ...]:
+        return self._conversation.transport.children
+
+    async def ping(self, seconds: float) -> None:
+        """This era has no ping; what every server answers is who it is."""
+        revision = self._about.revision
+        await self._conversation.ask(
+            "server/discover",
+            wire.write_discover_params(self._client_info),
+            seconds,
+            headers=wire.headers("server/discover", {}, revision) if self._over_http else (),
+        )
 
     # -- requests
 
@@ -192,13 +228,17 @@ class ModernLink:
 
     async def _listen(self, interest: Interest, hearing: Hearing) -> Result | Failure:
         revision = self._about.revision
-        return await self._conversation.ask(
-            "subscriptions/listen",
-            wire.write_listen(interest, revision, self._client_info),
-            None,
-            hearing=hearing,
-            headers=wire.headers("subscriptions/listen", {}, revision) if self._over_http else (),
-        )
+        try:
+            return await self._conversation.ask(
+                "subscriptions/listen",
+                wire.write_listen(interest, revision, self._client_info),
+                None,
+                hearing=hearing,
+                headers=wire.headers("subscriptions/listen", {}, revision) if self._over_http else (),
+            )
+        except BackendFault as fault:
+            self.on_doubt(self, fault)
+            raise
 
     def _after_a_gap(self) -> None:
         for who, interest in list(self._wants.items()):

@@ -1,4 +1,4 @@
-"""Which connections there are: one handle per server and scope, links behind them, attempts shared by all who wait.
+"""Which connections there are: one handle per server and scope, a supervisor behind them, shared by all who wait.
 
 The one rule: for one server and one scope there is never more than one attempt and one link. Who waits for an attempt
 has a limit of its own; the attempt goes on for the others, and for whoever comes next.
@@ -7,20 +7,22 @@ has a limit of its own; the attempt goes on for the others, and for whoever come
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+import contextlib
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from emceepee.backends.connection import Connection, Link
 from emceepee.backends.definition import ServerDefinition
-from emceepee.backends.lifecycle import State, Status, Step, after
-from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, LimitReached, OutcomeUnknown
-from emceepee.runtime.clock import Clock, iso
+from emceepee.backends.lifecycle import Status
+from emceepee.backends.recovery import Reconnection, RecoverySettings, kind_of
+from emceepee.backends.supervisor import CLOSE_SECONDS, Supervisor
+from emceepee.backends.waiting_room import WaitingRoom
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, EmceepeeError, LimitReached
+from emceepee.runtime.backoff import Chance, chance
+from emceepee.runtime.clock import Clock, Timer
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.vocabulary.names import Scope, ServerName
-
-_log = logging.getLogger("emceepee.backends")
 
 EVERYONE: Scope = "*"
 """The scope of a link that all scopes may use."""
@@ -29,18 +31,20 @@ EVERYONE: Scope = "*"
 @dataclass(slots=True, frozen=True)
 class Settings:
     max_links: int = 2000
-    close_seconds: float = 5.0
-    """One hanging server must not hold up the closing of the others."""
+    recovery: RecoverySettings = field(default_factory=RecoverySettings)
 
 
 OnLost = Callable[[Link, BackendFault], None]
 
 
-OnAttached = Callable[[Connection], None]
-"""A scope has a live link to a server: its first, or a new one."""
+OnAttached = Callable[[Connection, Reconnection | None], None]
+"""A scope has a live link to a server: its first (None), or one after a gap."""
 
 OnScopeLost = Callable[[ServerName, Scope], None]
 """A scope's link is gone, and nobody here closed it."""
+
+OnHealth = Callable[[ServerName, Scope, str | None], None]
+"""A server that is connected does not answer our probes (why), or does again (None)."""
 
 
 class Dialer(Protocol):
@@ -61,24 +65,6 @@ class Dialer(Protocol):
     def forget(self, server: ServerName) -> None: ...
 
 
-class _Slot:
-    """One link or the attempt at one: state by the table, and what is shown of it."""
-
-    __slots__ = ("attempt", "connected_at", "connects", "definition", "last_error", "link", "state")
-
-    def __init__(self, definition: ServerDefinition) -> None:
-        self.definition = definition
-        self.state: State = "not_connected"
-        self.attempt: asyncio.Task[Link | BackendFault] | None = None
-        self.link: Link | None = None
-        self.connected_at: str | None = None
-        self.last_error: str | None = None
-        self.connects = 0
-
-    def step(self, step: Step) -> None:
-        self.state = after(self.state, step)
-
-
 class _Arrival:
     """Somebody who waits for a connection. A scope that ends meanwhile must not be given one: nobody would end it."""
 
@@ -93,7 +79,8 @@ class _Arrival:
 
 
 class Pool:
-    """`find` gives the current definition of a name, or None when there is none (any more)."""
+    """`find` gives the current definition of a name, or None when there is none (any more). Implements
+    `supervisor.Owner`."""
 
     def __init__(
         self,
@@ -101,29 +88,36 @@ class Pool:
         dialer: Dialer,
         clock: Clock,
         settings: Settings | None = None,
+        chance: Chance = chance,
     ) -> None:
         self._find = find
         self._dialer = dialer
         self._clock = clock
         self._settings = settings or Settings()
+        self._chance = chance
         self._tasks = TaskScope("pool")
-        self._slots: dict[ServerName, dict[Scope, _Slot]] = {}
+        self._supervisors: dict[ServerName, dict[Scope, Supervisor]] = {}
+        self._rooms: dict[ServerName, WaitingRoom] = {}
         self._handles: dict[Scope, dict[ServerName, Connection]] = {}
         self._arriving: dict[Scope, set[_Arrival]] = {}
-        self.on_attached: OnAttached = lambda connection: None
+        self._rounds: Timer | None = None
+        self.on_attached: OnAttached = lambda connection, again: None
         self.on_scope_lost: OnScopeLost = lambda server, scope: None
+        self.on_scope_expired: OnScopeLost = lambda server, scope: None
+        """Its session is gone and is being made anew; `on_attached` or `on_scope_lost` follows."""
+        self.on_health: OnHealth = lambda server, scope, why: None
 
     def __len__(self) -> int:
         """Live links and attempts."""
-        return sum(slot.link is not None or slot.attempt is not None for slot in self._each_slot())
+        return sum(one.current_link is not None or one.attempt is not None for one in self._each())
 
-    def _each_slot(self) -> Collection[_Slot]:
-        return {id(slot): slot for scopes in self._slots.values() for slot in scopes.values()}.values()
+    def _each(self) -> Collection[Supervisor]:
+        return {id(one): one for scopes in self._supervisors.values() for one in scopes.values()}.values()
 
     @property
     def pending(self) -> int:
         """Questions on their way, over all links."""
-        return sum(slot.link.pending for slot in self._each_slot() if slot.link is not None)
+        return sum(one.current_link.pending for one in self._each() if one.current_link is not None)
 
     @property
     def handles(self) -> int:
@@ -142,28 +136,46 @@ class Pool:
             return handle
         if definition.disabled:
             raise BackendUnavailable(server, "it is disabled in the configuration")
+        with self._arrival(scope) as arrival:
+            return await self._arrive(arrival, definition, scope)
+
+    @contextlib.contextmanager
+    def _arrival(self, scope: Scope) -> Iterator[_Arrival]:
         arrival = _Arrival()
         self._arriving.setdefault(scope, set()).add(arrival)
         try:
-            return await self._arrive(arrival, definition, scope)
+            yield arrival
         finally:
             self._arriving[scope].discard(arrival)
             if not self._arriving[scope]:
                 del self._arriving[scope]
 
     async def _arrive(self, arrival: _Arrival, definition: ServerDefinition, scope: Scope) -> Connection:
-        server = definition.name
         await self._let_the_first_finish(definition)
-        arrival.check(server)
-        link = await self._link(self._slot(definition, scope), definition.connect_timeout)
-        arrival.check(server)
+        arrival.check(definition.name)
+        supervisor = self._supervisor(definition, scope)
+        link = await supervisor.link(definition.connect_timeout)
+        arrival.check(definition.name)
+        if self._supervisor(definition, scope) is not supervisor:
+            # It turned out not to be for everyone.
+            supervisor = self._supervisor(definition, scope)
+            link = await supervisor.link(definition.connect_timeout)
+            arrival.check(definition.name)
+        return await self._attached(arrival, supervisor, link, scope)
+
+    async def _attached(self, arrival: _Arrival, supervisor: Supervisor, link: Link, scope: Scope) -> Connection:
+        server = supervisor.definition.name
         handle = self._handles.setdefault(scope, {}).setdefault(server, Connection(server, scope))
-        if handle.link is not link:
-            await handle.attach(link)
-            if arrival.over:
-                await bounded(handle.detach(), self._settings.close_seconds)
-                arrival.check(server)
-            self.on_attached(handle)
+        if handle.epoch is supervisor.epoch:
+            return handle
+        previous, current = handle.identity, link.identity
+        handle.epoch, handle.identity = supervisor.epoch, current
+        await handle.attach(link)
+        if arrival.over:
+            await bounded(handle.detach(), CLOSE_SECONDS)
+            arrival.check(server)
+        again = None if previous is None else Reconnection(kind_of(previous, current), previous, current)
+        self.on_attached(handle, again)
         return handle
 
     async def try_out(self, definition: ServerDefinition) -> None:
@@ -179,135 +191,121 @@ class Pool:
             raise BackendTimeout(definition.name, f"it could not be reached within {limit:g} s") from None
         finally:
             self._dialer.forget(trial.name)
-        await bounded(link.close(), self._settings.close_seconds)
+        await bounded(link.close(), CLOSE_SECONDS)
 
     async def _let_the_first_finish(self, definition: ServerDefinition) -> None:
         """Until one attempt has told the era, nobody knows whether scopes share; a second one would only double it."""
-        slots = self._slots.get(definition.name, {})
-        attempts = [slot.attempt for slot in slots.values() if slot.attempt is not None]
+        each = self._supervisors.get(definition.name, {})
+        attempts = [one.attempt for one in each.values() if one.attempt is not None]
         if attempts and not self._dialer.knows(definition):
             await asyncio.wait(attempts[:1], timeout=definition.connect_timeout)
 
-    def _slot(self, definition: ServerDefinition, scope: Scope) -> _Slot:
-        """The shared slot when one is alive or must be, else this scope's own."""
-        slots = self._slots.setdefault(definition.name, {})
-        shared = slots.get(EVERYONE)
-        if shared is not None and (shared.link is not None or definition.affinity == "shared"):
+    def _supervisor(self, definition: ServerDefinition, scope: Scope) -> Supervisor:
+        """The shared one when it is alive or must be, else this scope's own."""
+        each = self._supervisors.setdefault(definition.name, {})
+        shared = each.get(EVERYONE)
+        if shared is not None and (shared.busy or definition.affinity == "shared"):
+            shared.scopes.add(scope)
             return shared
         key = EVERYONE if definition.affinity == "shared" else scope
-        slot = slots.get(key)
-        if slot is None:
-            if len(self._each_slot()) >= self._settings.max_links:
+        found = each.get(key)
+        if found is None:
+            if len(self._each()) >= self._settings.max_links:
                 raise LimitReached("backend connections", self._settings.max_links)
-            slot = slots[key] = _Slot(definition)
-        return slot
+            found = each[key] = self._new_supervisor(definition)
+        found.scopes.add(scope)
+        return found
 
-    async def _link(self, slot: _Slot, limit: float) -> Link:
-        if slot.link is not None and slot.link.alive and not self._dialer.outdated(slot.definition):
-            return slot.link
-        if slot.attempt is None:
-            slot.step("begin")
-            slot.attempt = self._tasks.spawn(self._attempt(slot), f"connect:{slot.definition.name}")
-        done, _ = await asyncio.wait([slot.attempt], timeout=limit)
-        if not done:
-            raise BackendTimeout(
-                slot.definition.name,
-                f"still connecting after {limit:g} s; the attempt goes on, so try again in a moment",
-            )
-        attempt = done.pop()
-        if attempt.cancelled():
-            raise BackendUnavailable(slot.definition.name, "it was removed while connecting")
-        link = attempt.result()
-        if isinstance(link, BackendFault):
-            raise link
-        return link
+    def _new_supervisor(self, definition: ServerDefinition) -> Supervisor:
+        recovery = self._settings.recovery
+        room = self._rooms.get(definition.name)
+        if room is None:
+            room = self._rooms[definition.name] = WaitingRoom(definition.name, self._clock, recovery, self._chance)
+        return Supervisor(definition, self, room, self._tasks, self._clock, recovery)
 
-    async def _attempt(self, slot: _Slot) -> Link | BackendFault:
-        """One attempt to its end. Returns the fault instead of raising it: there may be nobody left to hear it."""
-        old, slot.link = slot.link, None
-        try:
-            return await self._dialled(slot)
-        except OutcomeUnknown as fault:
-            # Of the handshake, that is: nothing of what the caller wants has been asked yet.
-            missed = BackendUnavailable(fault.server, fault.detail)
-            self._failed(slot, missed)
-            return missed
-        except BackendFault as fault:
-            self._failed(slot, fault)
-            return fault
-        except Exception as error:  # noqa: BLE001 -- the wall: whatever a server made us do, its next attempt may begin
-            _log.error("internal_error", exc_info=error, extra={"data": {"server": slot.definition.name}})
-            ours = BackendUnavailable(slot.definition.name, "connecting failed by a mistake of ours, which is logged")
-            self._failed(slot, ours)
-            return ours
-        finally:
-            try:
-                if old is not None:
-                    await bounded(old.close(), self._settings.close_seconds)
-            finally:
-                # Only now may another one begin.
-                slot.attempt = None
+    # -- for the supervisors
 
-    async def _dialled(self, slot: _Slot) -> Link | BackendFault:
-        definition = slot.definition
-        link, for_everyone = await self._dialer.dial(definition, lambda link, fault: self._lost(slot, link, fault))
-        if self._find(definition.name) != definition:
-            # Removed or changed while we connected: what we reached is not what is configured now.
-            await bounded(link.close(), self._settings.close_seconds)
-            slot.step("close")
-            return BackendUnavailable(definition.name, "it was removed or changed while connecting")
-        self._succeeded(slot, link, for_everyone)
-        return link
+    def current(self, definition: ServerDefinition) -> bool:
+        return self._find(definition.name) == definition
 
-    def _succeeded(self, slot: _Slot, link: Link, for_everyone: bool) -> None:
-        slot.step("ready")
-        slot.link = link
-        slot.connects += 1
-        slot.connected_at = iso(self._clock.wall())
-        slot.last_error = None
-        name = slot.definition.name
-        if for_everyone and not self._has_shared(name):
-            self._slots[name][EVERYONE] = slot
-        _log.info("server_connected", extra={"data": {"server": name, "url": slot.definition.address}})
+    def outdated(self, definition: ServerDefinition) -> bool:
+        return self._dialer.outdated(definition)
 
-    def _has_shared(self, server: ServerName) -> bool:
-        """Two scopes that were both the first may each bring a link for everyone; others use one of them already."""
-        shared = self._slots[server].get(EVERYONE)
-        return shared is not None and shared.link is not None and shared.link.alive
+    async def dial(self, supervisor: Supervisor) -> tuple[Link, bool]:
+        return await self._dialer.dial(supervisor.definition, supervisor.lost)
 
-    def _failed(self, slot: _Slot, fault: BackendFault) -> None:
-        slot.step("fail")
-        slot.last_error = fault.detail
-        _log.warning("server_connect_failed", extra={"data": {"server": slot.definition.name, "error": fault.detail}})
+    def reached(self, supervisor: Supervisor, for_everyone: bool) -> None:
+        self._go_rounds()
+        name = supervisor.definition.name
+        each = self._supervisors.get(name, {})
+        shared = each.get(EVERYONE)
+        if for_everyone and (shared is None or shared.current_link is None):
+            # Two scopes that were both the first may each bring one; others use one of them already.
+            each[EVERYONE] = supervisor
+        elif not for_everyone and shared is supervisor and supervisor.definition.affinity != "shared":
+            self._keep_for_one(each, supervisor)
+        for scope in sorted(supervisor.scopes):
+            self._tasks.spawn(self._reattach(supervisor, scope), f"reattach:{name}")
 
-    # -- losing one
+    def _keep_for_one(self, each: dict[Scope, Supervisor], supervisor: Supervisor) -> None:
+        """It used to be for everyone, and its server has sessions now: one scope keeps it."""
+        del each[EVERYONE]
+        owners = [scope for scope, one in each.items() if one is supervisor]
+        first = owners[0] if owners else next(iter(sorted(supervisor.scopes)), None)
+        if first is not None:
+            each[first] = supervisor
+        supervisor.scopes.intersection_update({first})
 
-    def _lost(self, slot: _Slot, link: Link, fault: BackendFault) -> None:
-        self._tasks.spawn(self._close_lost(link), "close_lost")
-        if slot.link is not link:
+    async def _reattach(self, supervisor: Supervisor, scope: Scope) -> None:
+        """A scope has its connection again without having asked. If it did ask, it may have been here first."""
+        link = supervisor.current_link
+        if link is None or scope not in supervisor.scopes:
             return
-        slot.link = None
-        slot.last_error = fault.detail
-        slot.step("lose")
-        _log.info("server_disconnected", extra={"data": {"server": slot.definition.name, "reason": fault.detail}})
-        name = slot.definition.name
-        for scope in [scope for scope, handles in self._handles.items() if name in handles]:
-            if self._handles[scope][name].holds(link):
-                self.on_scope_lost(name, scope)
+        with self._arrival(scope) as arrival, contextlib.suppress(EmceepeeError):
+            await self._attached(arrival, supervisor, link, scope)
 
-    async def _close_lost(self, link: Link) -> None:
-        await bounded(link.close(), self._settings.close_seconds)
+    def _attached_to(self, supervisor: Supervisor) -> list[Scope]:
+        name = supervisor.definition.name
+        return [
+            scope
+            for scope, handles in self._handles.items()
+            if name in handles and handles[name].epoch is supervisor.epoch
+        ]
+
+    def lost(self, supervisor: Supervisor) -> None:
+        for scope in self._attached_to(supervisor):
+            self.on_scope_lost(supervisor.definition.name, scope)
+
+    def expired(self, supervisor: Supervisor) -> None:
+        for scope in self._attached_to(supervisor):
+            self.on_scope_expired(supervisor.definition.name, scope)
+
+    def health(self, supervisor: Supervisor, why: str | None) -> None:
+        for scope in self._attached_to(supervisor):
+            self.on_health(supervisor.definition.name, scope, why)
+
+    def _go_rounds(self) -> None:
+        """Look at every connection in use, again and again while there is any."""
+        every = self._settings.recovery.probe_every
+        if every > 0 and self._rounds is None:
+            self._rounds = self._clock.after(every, self._round)
+
+    def _round(self) -> None:
+        self._rounds = None
+        each = self._each()
+        for supervisor in each:
+            if supervisor.due_for_probe():
+                self._tasks.spawn(supervisor.look(), "probe")
+        if any(supervisor.current_link is not None for supervisor in each):
+            self._go_rounds()
 
     # -- showing
 
     def status(self, server: ServerName, scope: Scope) -> Status:
-        slots = self._slots.get(server, {})
-        shared = slots.get(EVERYONE)
-        slot = shared if shared is not None and shared.link is not None else slots.get(scope) or shared
-        if slot is None:
-            return Status()
-        revision = slot.link.about.revision if slot.link is not None else None
-        return Status(slot.state, slot.connected_at, slot.last_error, revision, slot.connects)
+        each = self._supervisors.get(server, {})
+        shared = each.get(EVERYONE)
+        found = shared if shared is not None and shared.busy else each.get(scope) or shared
+        return Status() if found is None else found.status()
 
     def waits(self, scope: Scope) -> bool:
         """Whether a question is on its way over a link that this scope uses, or an attempt at one."""
@@ -319,14 +317,21 @@ class Pool:
     # -- ending
 
     async def reconnect(self, server: ServerName, scope: Scope) -> Connection:
-        """Close what this scope has to the server, and connect anew. A shared link is renewed for everyone."""
-        slots = self._slots.get(server, {})
-        ending = [slots[key] for key in (EVERYONE, scope) if key in slots]
+        """Close what this scope has to the server, and connect anew at once. A shared link is renewed for everyone."""
+        each = self._supervisors.get(server, {})
+        ending = [each[key] for key in (EVERYONE, scope) if key in each]
         # Whoever connected first has the shared one under his own name as well.
-        for key in [key for key, slot in slots.items() if slot in ending]:
-            del slots[key]
-        await self._close_slots(ending)
+        for key in [key for key, one in each.items() if one in ending]:
+            del each[key]
+        await self._close_all(ending)
         self._dialer.forget(server)
+        if server in self._rooms:
+            self._rooms[server].renew()
+        definition = self._find(server)
+        if ending and definition is not None and not definition.disabled:
+            anew = self._supervisor(definition, scope)
+            anew.connects += sum(one.connects for one in ending)
+            anew.scopes.update(*(one.scopes for one in ending))
         return await self.connection(server, scope)
 
     async def release(self, scope: Scope) -> None:
@@ -334,10 +339,12 @@ class Pool:
         for arrival in self._arriving.get(scope, ()):
             arrival.over = True
         handles = self._handles.pop(scope, {})
-        ending = [slots.pop(scope) for slots in self._slots.values() if scope in slots and scope != EVERYONE]
-        await self._close_slots(ending)
+        for supervisor in self._each():
+            supervisor.forsake(scope)
+        ending = [each.pop(scope) for each in self._supervisors.values() if scope in each and scope != EVERYONE]
+        await self._close_all(ending)
         shared = [handle for handle in handles.values() if handle.link is not None]
-        await asyncio.gather(*(bounded(handle.detach(), self._settings.close_seconds) for handle in shared))
+        await asyncio.gather(*(bounded(handle.detach(), CLOSE_SECONDS) for handle in shared))
 
     async def drop(self, server: ServerName) -> None:
         """The server is gone or changed: every scope's connection to it is closed, in parallel."""
@@ -346,25 +353,24 @@ class Pool:
             if not handles:
                 del self._handles[scope]
         self._dialer.forget(server)
-        await self._close_slots(list(self._slots.pop(server, {}).values()))
+        room = self._rooms.pop(server, None)
+        if room is not None:
+            room.close()
+        await self._close_all(list(self._supervisors.pop(server, {}).values()))
 
     async def close(self) -> None:
+        if self._rounds is not None:
+            self._rounds.cancel()
         self._handles.clear()
-        servers, self._slots = self._slots, {}
-        await self._close_slots([slot for slots in servers.values() for slot in slots.values()])
-        await self._tasks.close(grace=self._settings.close_seconds)
+        for room in self._rooms.values():
+            room.close()
+        servers, self._supervisors = self._supervisors, {}
+        await self._close_all([one for each in servers.values() for one in each.values()])
+        await self._tasks.close(grace=CLOSE_SECONDS)
 
-    async def _close_slots(self, slots: list[_Slot]) -> None:
-        ending = {id(slot): slot for slot in slots if not self._is_shared(slot)}
-        await asyncio.gather(*(self._close_slot(slot) for slot in ending.values()))
+    async def _close_all(self, supervisors: list[Supervisor]) -> None:
+        ending = {id(one): one for one in supervisors if not self._is_shared(one)}
+        await asyncio.gather(*(one.close() for one in ending.values()))
 
-    def _is_shared(self, slot: _Slot) -> bool:
-        return self._slots.get(slot.definition.name, {}).get(EVERYONE) is slot
-
-    async def _close_slot(self, slot: _Slot) -> None:
-        attempt, link, slot.link = slot.attempt, slot.link, None
-        if attempt is not None:
-            attempt.cancel()
-            await asyncio.wait([attempt], timeout=self._settings.close_seconds)
-        if link is not None:
-            await bounded(link.close(), self._settings.close_seconds)
+    def _is_shared(self, supervisor: Supervisor) -> bool:
+        return self._supervisors.get(supervisor.definition.name, {}).get(EVERYONE) is supervisor

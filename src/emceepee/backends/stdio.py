@@ -86,6 +86,15 @@ class StdioTransport:
     def pid(self) -> int | None:
         return self._group.id if self._group is not None else None
 
+    @property
+    def children(self) -> tuple[int, ...]:
+        return () if self._group is None or self._exited else (self._group.id,)
+
+    @property
+    def session(self) -> str | None:
+        """Another process remembers nothing of what was agreed with this one."""
+        return None if self._group is None else f"process {self._group.id}"
+
     # --- start
 
     async def start(self, inbox: Inbox) -> None:

@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 
-from emceepee.backends.http_answers import SessionGone, refusal
+from emceepee.backends.http_answers import SessionGone, fault_of, refusal
 from emceepee.backends.http_client import HttpClient, HttpRequest
 from emceepee.backends.http_endpoint import Endpoint, HttpSettings
 from emceepee.backends.http_post import Outcome, Post
@@ -62,6 +62,16 @@ class HttpTransport:
         self._streams: set[EventStream] = set()
         self._drains: dict[Post, Timer] = {}
         self._closed = False
+        self.on_unreached: Callable[[BackendFault], None] = lambda fault: None
+        """Hears that the standalone stream cannot be opened again, because nobody is there."""
+
+    @property
+    def children(self) -> tuple[int, ...]:
+        return ()
+
+    @property
+    def session(self) -> str | None:
+        return self._endpoint.session_id
 
     @property
     def session_id(self) -> str | None:
@@ -242,6 +252,8 @@ class HttpTransport:
                 self._refused(ending, was_open, session)
                 return
             was_open = was_open or ending.status == 200
+            if ending.fault is not None and not ending.status:
+                self.on_unreached(fault_of(self.server, ending.fault, is_request=False))
             fruitful = intake.heard > heard or self._clock.now() - began > settings.retry_seconds_at_most
             if fruitful:
                 waits.reset()

@@ -54,6 +54,16 @@ class HttpRefusal(BackendFault):
 
 
 class Transport(Protocol):
+    @property
+    def children(self) -> tuple[int, ...]:
+        """Processes of ours at the other end."""
+        ...
+
+    @property
+    def session(self) -> str | None:
+        """What tells one session with the server from the next, where the transport knows of any."""
+        ...
+
     async def start(self, inbox: Inbox) -> None:
         """Open what must be open before the first message: spawn the child, open the old SSE stream; nothing for HTTP.
         Raises `BackendUnavailable`."""

@@ -68,7 +68,7 @@ class Outbound:
         if not prefix:
             raise LocalMisuse("A peer needs a prefix for its ids: without one they meet the other side's")
         self._prefix = prefix
-        self._count = 0
+        self.count = 0
         self._pending: dict[RequestId, Asked] = {}
         # Ids, not asks: an ended one may wait here for its deadline, and must not keep its caller's result alive.
         self._deadlines: list[tuple[float, int, str]] = []
@@ -81,8 +81,8 @@ class Outbound:
         """A new entry under an id never used before in this conversation. Raises `PeerClosed`."""
         if self.closed is not None:
             raise PeerClosed(self.closed)
-        self._count += 1
-        asked = Asked(f"{self._prefix}{self._count}", method, deadline)
+        self.count += 1
+        asked = Asked(f"{self._prefix}{self.count}", method, deadline)
         if asked.id in self._pending:
             raise LocalMisuse(f"The id {asked.id!r} is already waiting for its answer")
         self._pending[asked.id] = asked
@@ -143,4 +143,4 @@ class Outbound:
         if len(self._deadlines) > 2 * len(self._pending) + _SPARE:
             self._deadlines = [entry for entry in self._deadlines if entry[2] in self._pending]
             heapq.heapify(self._deadlines)
-        heapq.heappush(self._deadlines, (deadline, self._count, request_id))
+        heapq.heappush(self._deadlines, (deadline, self.count, request_id))

@@ -60,6 +60,11 @@ class Peer:
         return len(self._out)
 
     @property
+    def asked(self) -> int:
+        """How much we have asked so far."""
+        return self._out.count
+
+    @property
     def owing(self) -> int:
         """How many answers we owe."""
         return len(self._owing)

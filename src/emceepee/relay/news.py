@@ -9,6 +9,7 @@ all.
 from __future__ import annotations
 
 from emceepee.backends.connection import Connection
+from emceepee.backends.recovery import Reconnection
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import ListChanged, LogLine, Notice, OtherNotice, Progress, ResourceUpdated
@@ -19,11 +20,15 @@ class News:
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
 
-    def connected(self, connection: Connection) -> None:
+    def connected(self, connection: Connection, again: Reconnection | None) -> None:
         workspace = self._workspaces.find(connection.scope)
-        if workspace is not None:
+        if workspace is None:
+            return
+        if again is None:
             data = {"name": connection.server, "capabilities": connection.about.capabilities}
             workspace.record("server_connected", connection.server, data)
+        else:
+            workspace.record("server_reconnected", connection.server, {"name": connection.server, "type": again.kind})
 
     def lost(self, server: ServerName, scope: Scope) -> None:
         """Not for what we closed ourselves."""

@@ -7,6 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import TypeAlias
+
+Chance: TypeAlias = Callable[[], float]
+"""A number from 0 up to 1, another one each time."""
+
+chance: Chance = random.random
+"""The real one."""
 
 
 class Backoff:
@@ -14,7 +21,7 @@ class Backoff:
 
     __slots__ = ("_chance", "_first", "_most", "attempts")
 
-    def __init__(self, first: float, most: float, chance: Callable[[], float] = random.random) -> None:
+    def __init__(self, first: float, most: float, chance: Chance = chance) -> None:
         self._first = first
         self._most = most
         self._chance = chance
