@@ -75,7 +75,7 @@ interop: .venv/dev  ## other people's clients and servers
 bench: .venv/interop  ## calls/s, latency, CPU and memory, side by side
 	$(PY) -m bench $(ARGS)
 
-soak: .venv/dev  ## a thousand sessions, ten thousand calls, and a count of what is left (Linux)
+soak: .venv/dev  ## twice a thousand sessions and ten thousand calls, and a count of what is left (Linux)
 	$(PY) -m tests.soak $(ARGS)
 
 # --- the house itself

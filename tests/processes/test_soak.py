@@ -25,8 +25,8 @@ async def test_sessions_and_calls_that_come_and_go_in_every_way_leave_nothing_be
     report = await soak(SMALL, seed, tmp_path)
     print("\n".join(report.lines()))  # noqa: T201
     assert not problems(report), (seed, report.lines())
-    assert report.done["sessions"] == SMALL.sessions
-    assert report.done["calls, legacy"] + report.done["calls, modern"] == SMALL.calls
+    assert report.done["sessions"] == 2 * SMALL.sessions
+    assert report.done["calls, legacy"] + report.done["calls, modern"] == 2 * SMALL.calls
 
 
 def test_the_full_size_is_what_was_promised_and_has_a_make_target() -> None:

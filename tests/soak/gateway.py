@@ -1,7 +1,7 @@
 """The real program, which on SIGUSR1 collects garbage, gives free memory back, and says what is left in use.
 
 Only so can what is held be told from what merely lies about: a serving gateway looks for circles seldom and keeps freed
-memory for the next large result, so its resident memory rises to a plateau although nothing is held. The one rule:
+memory for the next large result. The one rule:
 without the signal it is `emceepee`.
 """
 

@@ -1,4 +1,5 @@
-"""One soak: a gateway in its own process, four kinds of servers behind it, warmed up, loaded, left alone, and counted.
+"""One soak: a gateway in its own process, four kinds of servers behind it, warmed up by a tenth of the same load, then
+loaded twice in full, and left alone and counted after each.
 
 The one rule: figures are taken only when nothing goes on any more, before and after alike; what is then more than
 before has leaked.
@@ -12,6 +13,7 @@ import random
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -37,10 +39,12 @@ AT_REST = ("sessions", "calls", "pending", "cleaning", "listens", "listeners")
 @dataclass
 class Figures:
     """What a process holds. `counts` may not grow at all. `held` may, within bounds: Python objects that can be in
-    circles, Python's small blocks, and bytes by malloc. `memory` is what is resident."""
+    circles, Python's small blocks, and bytes by malloc. `memory` is what is resident as it lies, before the collector
+    was called and freed memory given back; `trimmed` is what is resident after that."""
 
     counts: dict[str, int]
     memory: int
+    trimmed: int = 0
     held: dict[str, int] = field(default_factory=dict)
 
     def more_than(self, before: Figures) -> dict[str, tuple[int, int]]:
@@ -56,6 +60,7 @@ class Report:
     done: dict[str, int]
     seconds: float
     before: Figures
+    between: Figures
     after: Figures
     behind: dict[str, Json]
     events: dict[str, int]
@@ -63,19 +68,29 @@ class Report:
 
     @property
     def grown(self) -> int:
+        """By how much resident memory rose over both rounds."""
         return self.after.memory - self.before.memory
+
+    @property
+    def still_growing(self) -> int:
+        """By how much the second round raised what is resident and in use: the first may fill what is kept for good."""
+        return self.after.trimmed - self.between.trimmed
 
     def more(self, what: str) -> int:
         return self.after.held[what] - self.before.held[what]
 
     def lines(self) -> list[str]:
         counts = {name: f"{self.before.counts[name]} → {now}" for name, now in sorted(self.after.counts.items())}
-        megabytes = f"{self.before.memory / 2**20:.1f} → {self.after.memory / 2**20:.1f} MiB"
+        steps = (self.before, self.between, self.after)
+        resident = " → ".join(f"{step.memory / 2**20:.1f}" for step in steps)
+        trimmed = " → ".join(f"{step.trimmed / 2**20:.1f}" for step in steps)
         return [
-            f"seed {self.seed}; {self.size.sessions} sessions, {self.size.calls} calls, {self.size.at_once} at once",
+            f"seed {self.seed}; {self.size.sessions} sessions, {self.size.calls} calls, {self.size.at_once} at once, "
+            "twice, after a tenth of it to warm up",
             f"done in {self.seconds:.1f} s: "
             + ", ".join(f"{name} {count}" for name, count in sorted(self.done.items())),
-            f"resident memory: {megabytes} ({self.grown / 2**20:+.1f})",
+            f"resident memory: {resident} MiB ({self.grown / 2**20:+.1f})",
+            f"of it in use: {trimmed} MiB",
             *(
                 f"{what} held: {self.before.held[what]} → {now} ({self.more(what):+d})"
                 for what, now in self.after.held.items()
@@ -100,13 +115,18 @@ async def soak(size: Size, seed: int, folder: Path) -> Report:
         await loaded(warming, gateway, seed)
         before = await held(gateway, pids)
         began = time.monotonic()
-        done = await loaded(Load(gateway.port, size, chance), gateway, seed)
+        done = Counter(await loaded(Load(gateway.port, size, chance), gateway, seed))
         seconds = time.monotonic() - began
+        between = await held(gateway, pids)
+        began = time.monotonic()
+        done.update(await loaded(Load(gateway.port, size, chance), gateway, seed))
+        seconds += time.monotonic() - began
         after = await held(gateway, pids)
         behind = {era: await left_at(port) for era, port in ports.items()}
         events = [event for event in gateway.events() if event not in ROUTINE]
         told = {event: events.count(event) for event in sorted(set(events))}
-        return Report(size, seed, dict(done), seconds, before, after, behind, told, errors_in(gateway))
+        rounds = (before, between, after)
+        return Report(size, seed, dict(done), seconds, *rounds, behind, told, errors_in(gateway))
 
 
 async def loaded(load: Load, gateway: Program, seed: int) -> dict[str, int]:
@@ -175,13 +195,14 @@ async def left_at(port: int) -> Json:
 
 async def held(gateway: Program, pids: Pids) -> Figures:
     """What is still there when nothing goes on, and what nobody holds has been given back."""
-    await at_rest(gateway, pids)
+    resting = await at_rest(gateway, pids)
     told = gateway.events().count(EVENT)
     gateway.process.send_signal(signal.SIGUSR1)
     assert await until(lambda: gateway.events().count(EVENT) > told, 10)
     now = await figures(gateway, pids)
     line = next(line for line in reversed(gateway.log) if EVENT in line)
     now.held = json.loads(line)["data"]
+    now.memory, now.trimmed = resting.memory, now.memory
     return now
 
 

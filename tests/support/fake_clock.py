@@ -15,7 +15,9 @@ class FakeTimer:
         self.cancelled = False
 
     def cancel(self) -> None:
+        """As the loop's own: what would have been called is let go of at once."""
         self.cancelled = True
+        self.callback = _nothing
 
     def __lt__(self, other: FakeTimer) -> bool:
         return self.at < other.at
@@ -65,6 +67,9 @@ class FakeClock:
             await settle()
         self._now = end
         await settle()
+
+
+def _nothing() -> None: ...
 
 
 async def settle(rounds: int = 10) -> None:

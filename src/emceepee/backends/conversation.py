@@ -127,6 +127,8 @@ class Conversation:
             if not asked.ended:
                 self.peer.failed_to_send(asked)
             del self._waiting[asked.id]
+            # A cancelled task keeps its exception, that its frames, and they this: it would be a circle.
+            asked.waiter = None
         if _is_answer(asked.answer):
             answer: Result | Failure = asked.answer
             return answer
@@ -274,6 +276,19 @@ class Conversation:
         self._end_all("the connection was closed")
         await self._tasks.finish(FAREWELL_SECONDS)
         await self.transport.close()
+        # Whoever hears us holds us.
+        self.unasked = _NOBODY
+
+
+class _Nobody:
+    """Implements `Unasked` for a conversation that is over."""
+
+    def told(self, method: str, params: Raw | None, origin: Origin) -> None: ...
+
+    def lost(self, fault: BackendFault) -> None: ...
+
+
+_NOBODY = _Nobody()
 
 
 def _is_answer(ending: Answer | None) -> bool:

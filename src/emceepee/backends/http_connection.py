@@ -210,6 +210,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended = True
         self._transport = None
+        # It holds our methods: a circle, for each connection that there ever was.
+        del self._parser
         self._keeper.gone(self)
         exchange, self.exchange = self.exchange, None
         if exchange is None:

@@ -243,6 +243,7 @@ class LegacyLink:
 
     async def close(self) -> None:
         self.alive = False
+        self._wants.clear()
         await self._conversation.close()
 
 

@@ -9,6 +9,7 @@ The one rule: at most the newest stream outlives an acknowledgement, and none ou
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -24,7 +25,7 @@ from emceepee.protocol.messages import Failure, Result
 from emceepee.runtime.backoff import Backoff
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
-from emceepee.vocabulary.notices import NOTHING, Interest
+from emceepee.vocabulary.notices import NOTHING, Interest, Notice
 
 _log = logging.getLogger("emceepee.backends")
 
@@ -39,12 +40,13 @@ class Listening:
 
     def __init__(self, server: str, ask: Ask, clock: Clock, on_notice: OnNotice, resumed: Callable[[], None]) -> None:
         self._server = server
-        self._ask = ask
+        self._ask: Ask | None = ask
         self._clock = clock
         self._on_notice = on_notice
         self._resumed = resumed
         self._tasks = TaskScope(f"listening:{server}")
-        self._streams: list[asyncio.Task[None]] = []
+        self._streams: dict[int, asyncio.Task[None]] = {}
+        self._begun = itertools.count(1)
         self._wished = NOTHING
         self._newest: _StreamHearing | None = None
 
@@ -53,34 +55,33 @@ class Listening:
             return
         self._wished = interest
         if interest == NOTHING:
-            self._end(self._streams)
+            self._end(list(self._streams))
         else:
-            self._streams.append(self._tasks.spawn(self._listen(interest), "stream"))
+            number = next(self._begun)
+            self._streams[number] = self._tasks.spawn(self._listen(number, interest), "stream")
 
     def acknowledged_elsewhere(self, params: Raw | None) -> None:
         """Over a pipe the acknowledgement comes without a stream of its own; it means the newest."""
         if self._newest is not None:
             self._newest.told(ACKNOWLEDGED, params)
 
-    def replaces(self, stream: asyncio.Task[None]) -> None:
+    def replaces(self, stream: int) -> None:
         """This stream delivers; the ones before it have done their work."""
         if stream in self._streams:
-            self._end(self._streams[: self._streams.index(stream)])
+            self._end([number for number in self._streams if number < stream])
 
-    def _end(self, streams: list[asyncio.Task[None]]) -> None:
-        for stream in list(streams):
-            self._streams.remove(stream)
-            stream.cancel()
+    def _end(self, streams: list[int]) -> None:
+        for number in streams:
+            self._streams.pop(number).cancel()
 
-    async def _listen(self, interest: Interest) -> None:
+    async def _listen(self, number: int, interest: Interest) -> None:
+        """By number, not by task: a cancelled task keeps its frames, and must not be in one of them."""
         backoff = Backoff(FIRST_PAUSE, LONGEST_PAUSE)
-        stream = asyncio.current_task()
-        assert stream is not None, "a stream is a task"
-        delivered = False
-        while True:
-            hearing = self._newest = _StreamHearing(self, stream, self._on_notice, self._resumed if delivered else None)
+        ask, delivered = self._ask, False
+        while ask is not None:
+            hearing = self._newest = _StreamHearing(self, number, self._on_notice, self._resumed if delivered else None)
             try:
-                answer = await self._ask(interest, hearing)
+                answer = await ask(interest, hearing)
                 if isinstance(answer, Failure):
                     _log.info("listen_refused", extra={"data": {"server": self._server, "code": answer.error.code}})
                     return
@@ -92,8 +93,11 @@ class Listening:
             await self._clock.sleep(backoff.next())
 
     async def close(self) -> None:
+        """Idempotent. Whoever is called back holds us, so we let go of him."""
         self._streams.clear()
         await self._tasks.close(grace=1.0)
+        self._newest = None
+        self._ask, self._on_notice, self._resumed = None, _to_nobody, _to_nobody
 
 
 class _StreamHearing:
@@ -105,7 +109,7 @@ class _StreamHearing:
     def __init__(
         self,
         listening: Listening,
-        stream: asyncio.Task[None],
+        stream: int,
         on_notice: OnNotice,
         resumed: Callable[[], None] | None,
     ) -> None:
@@ -128,3 +132,6 @@ class _StreamHearing:
             self._listening.replaces(self._stream)
             if self._resumed is not None:
                 self._resumed()
+
+
+def _to_nobody(*_: Notice) -> None: ...

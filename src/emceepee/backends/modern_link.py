@@ -276,6 +276,7 @@ class ModernLink:
 
     async def close(self) -> None:
         self.alive = False
+        self._wants.clear()
         await self._listening.close()
         await self._conversation.close()
 

@@ -298,6 +298,8 @@ class HttpTransport:
             stream.abandon()
         await self._scope.close(self._settings.farewell_seconds)
         await bounded(self.delete_session(), self._settings.farewell_seconds)
+        # The one holds us, and so does what the other was cancelled with.
+        self._inbox = self._listening = None
 
     def _closing_fault(self, post: Post) -> BackendFault:
         sent = post.exchange is not None and post.exchange.connection is not None

@@ -179,6 +179,8 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone = self.closing = True
+        # It holds our methods: a circle, for each connection that there ever was.
+        del self._parser
         self._all.ended(self)
         self._stalled = None
         for exchange in {self._reading, self._watched, *self._queue} - {None}:

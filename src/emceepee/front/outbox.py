@@ -85,8 +85,7 @@ class Outbox:
         self.broken = self._ending = True
         if self._pump is not None:
             self._pump.cancel()
-        else:
-            self._forget()
+        self._forget()
 
     async def flushed(self) -> None:
         """Until all that waits now is written, or the client is gone. Cancelling the wait loses nothing."""
@@ -137,10 +136,15 @@ class Outbox:
             _log.debug("client_went_away", extra={"data": {"error": type(error).__name__, "unsent": len(self)}})
         finally:
             self._pump = None
-            if self.broken:
+            if self.broken or self._ending:
                 self._forget()
 
     def _forget(self) -> None:
+        """Nothing is written any more. Whoever made us holds us, so we let go of what is his."""
         self._ready.clear()
         self._bytes = 0
         self._late = None
+        self._write, self._end = _to_nobody, None
+
+
+async def _to_nobody(_: bytes) -> None: ...

@@ -35,15 +35,14 @@ class Outlet(Protocol):
 class Standing:
     """One for each session that listens or subscribes. Implements `sessions.session.Standing`."""
 
-    __slots__ = ("_closed", "_interest", "_listener", "_lock", "_session", "_unsent", "kept", "outlet")
+    __slots__ = ("_interest", "_listener", "_lock", "_session", "_unsent", "kept", "outlet")
 
     def __init__(self, session: Session) -> None:
-        self._session = session
+        self._session: Session | None = session
         self._interest = Interest(EVERY_LIST)
         self._listener: Listener | None = None
         self._lock = asyncio.Lock()
         self._unsent: Latest | None = None
-        self._closed = False
         self.kept: KeptStream | None = None
         """What the stream said, and goes on saying while nobody reads it, where the client may come back for that."""
         self.outlet: Outlet | None = None
@@ -94,10 +93,13 @@ class Standing:
                 await self._apply(surface, Interest(self._interest.lists, self._interest.uris - {uri}))
 
     async def _apply(self, surface: Surface, interest: Interest) -> None:
+        session = self._session
+        if session is None:
+            return
         if self._listener is None:
             # The first wish is granted as far as it goes; only a change is refused where it cannot be had.
-            self._listener = await surface.listen(self._session.caller, self._interest, self.hear)
-            if self._closed:
+            self._listener = await surface.listen(session.caller, self._interest, self.hear)
+            if self._session is None:
                 await self._listener.close()
                 return
         if interest != self._interest:
@@ -106,11 +108,14 @@ class Standing:
 
     def hear(self, notice: Notice) -> None:
         """Takes a notice from the surface."""
-        level = self._session.log_level
+        session = self._session
+        if session is None:
+            return
+        level = session.log_level
         if isinstance(notice, LogLine) and level is not None and not at_least(notice.level, level):
             return
-        message = legacy.write_notice(notice, None, self._session.revision)
-        if message is None or self._closed:
+        message = legacy.write_notice(notice, None, session.revision)
+        if message is None:
             return
         key = coalescing_key(notice)
         if self.outlet is not None:
@@ -129,8 +134,8 @@ class Standing:
             self.outlet = None
 
     async def close(self) -> None:
-        """The session is over."""
-        self._closed = True
+        """The session is over, and holds us: it is let go of."""
+        self._session = None
         self.end_stream()
         self._unsent = None
         if self._listener is not None:

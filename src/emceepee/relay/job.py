@@ -119,9 +119,11 @@ class Job:
 
     def _report(self, task_id: str) -> None:
         tasks, now = self.workspace.tasks, self.workspace.now()
+        # The task has it from here. Kept, an error would hold on to the frames it came through, and they to us.
+        answer, self._answer = self._answer, None
         # A task that was cancelled or has expired meanwhile wants no answer (A-EXE-10).
         with contextlib.suppress(ClientFault):
-            match self._answer:
+            match answer:
                 case Done(payload=payload):
                     is_error = payload.may_have("isError") and payload.get("isError") == _TRUE
                     tasks.complete(task_id, payload.raw().copy(), is_error, now)
@@ -133,7 +135,8 @@ class Job:
     # -- delivery
 
     def committed(self) -> None:
-        pass
+        # An answer names us as its delivery, an error holds frames that hold us.
+        self._answer = None
 
     def lost(self) -> None:
         if self._answer is None or self._task_id is not None:

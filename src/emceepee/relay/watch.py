@@ -236,6 +236,8 @@ class Watch:
             return
         concerned = self._concerned(standing)
         standing.closed = True
+        # Whoever hears through it holds it.
+        standing.on_notice = _nobody_hears
         self._leave(standing)
         for server in concerned:
             self._tasks.spawn(self._introduce(server, standing.scope), f"withdraw {server}")
@@ -366,3 +368,6 @@ def _covers(standing: Standing, server: ServerName, uri: str) -> bool:
     return any(
         owner == server and uri.startswith(f"{wished.rstrip('/')}/") for wished, owner in standing.owners.items()
     )
+
+
+def _nobody_hears(notice: Notice) -> None: ...

@@ -11,8 +11,7 @@ import gc
 
 YOUNG = 5_000
 """New containers before the young ones are gone through; Python's own 700 are made by every few dozen calls.
-A call that succeeds leaves no circle; cancelled and failed ones do, and what they leave waits until this many: 25,000
-let resident memory rise by 20 MiB under a load full of cancels."""
+However a call ends, it leaves no circle (`tests/conversations/test_no_circles.py`), so what waits here is little."""
 
 MIDDLE = 20
 

@@ -20,7 +20,7 @@ from emceepee.errors import ClientFault, LimitReached
 from emceepee.runtime.clock import iso
 from emceepee.state.answer_checks import elicitation_problem, sampling_problem
 from emceepee.state.events import EventType
-from emceepee.state.recording import Moment, Record
+from emceepee.state.recording import Moment, Record, unheard
 from emceepee.state.settings import AskSettings
 from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.outcomes import Done, Failed, Outcome
@@ -162,6 +162,7 @@ class PendingRequests:
     def close(self) -> list[Ask]:
         """All are refused; no events, because nobody is left to read them."""
         self.closed = True
+        self._record = unheard
         left, self._asks = list(self._asks.values()), {}
         for ask in left:
             self._refuse(ask, GONE, CLOSING)

@@ -25,3 +25,7 @@ class Record(Protocol):
     def __call__(
         self, kind: EventType, server: ServerName, data: dict[str, Any], about: str | None = None
     ) -> object: ...
+
+
+def unheard(kind: EventType, server: ServerName, data: dict[str, Any], about: str | None = None) -> None:
+    """The `Record` of a table whose workspace is over: nobody is told, and the workspace is not held on to."""

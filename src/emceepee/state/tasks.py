@@ -20,7 +20,7 @@ from msgspec import Raw
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.runtime.clock import iso
 from emceepee.state.events import EventType
-from emceepee.state.recording import Moment, Record
+from emceepee.state.recording import Moment, Record, unheard
 from emceepee.state.settings import TaskSettings
 from emceepee.vocabulary.names import ServerName
 
@@ -216,8 +216,7 @@ class Tasks:
         self._finished[view.id] = task
         while len(self._finished) > self.settings.max_finished:
             del self._finished[next(iter(self._finished))]
-        if not self.closed:
-            self._record(_EVENT[status], view.server, _told(ended), view.id)
+        self._record(_EVENT[status], view.server, _told(ended), view.id)
         _log.info(_EVENT[status], extra={"data": _logged(ended)})
         if stop is not None and step != "complete" and result is None:
             stop()
@@ -260,6 +259,7 @@ class Tasks:
     def close(self, now: Moment) -> list[TaskView]:
         """What works is cancelled, its servers are told, nothing begins any more (X-CON-07)."""
         self.closed = True
+        self._record = unheard
         return [self._end(task, "cancel", now) for task in list(self._working.values())]
 
 
