@@ -29,6 +29,7 @@ from emceepee.front.shop import Shop
 from emceepee.front.signals import on_signals
 from emceepee.front.stdio import StdioFront
 from emceepee.meta_tools.surface import MetaSurface
+from emceepee.relay.auto_connect import AutoConnect
 from emceepee.relay.direct import Direct
 from emceepee.relay.in_workspace import InWorkspace
 from emceepee.relay.middle import Middle
@@ -42,7 +43,7 @@ from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.sessions.directory import Directory
 from emceepee.sessions.handles import may_name
 from emceepee.sessions.workspaces import Workspaces
-from emceepee.vocabulary.names import ServerName
+from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.raw_json import to_raw
 
 _log = logging.getLogger("emceepee.app")
@@ -102,15 +103,19 @@ class Gateway:
         self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits.max_servers)
         self.registry = self.backends.registry
         self.pool = self.backends.pool
-        self.workspaces = Workspaces(clock, Ulids(clock, ids.slot()), bounds=settings.for_sessions(), secret=ids.secret)
+        ulids, bounds = Ulids(clock, ids.slot()), settings.for_sessions()
+        self.workspaces = Workspaces(clock, ulids, settings.for_state(), bounds, ids.secret)
         self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay(), self.workspaces)
         self.pool.on_attached = self.middle.news.connected
         self.pool.on_scope_lost = self.middle.news.lost
         self.workspaces.end_all = self.middle.forget
+        if settings.auto_connect:
+            self.workspaces.on_made = AutoConnect(self.middle.reach).begin
         self.meta = MetaSurface(self.middle)
         self.direct = Direct(self.middle)
         self._transparent: dict[ServerName, Transparent] = {}
         self.directory = Directory(clock, ids, settings.for_sessions())
+        self.pool.principal_of = self._principal_of
         self.shop = Shop(clock, IMPLEMENTATION, settings.for_front(), place=self.workspaces.scope_of)
         self.front = HttpFront(self.shop, self.directory, self.surface, health=self.health)
 
@@ -141,6 +146,10 @@ class Gateway:
         if surface is None:
             surface = self._transparent[name] = Transparent(self.middle, name)
         return surface
+
+    def _principal_of(self, scope: Scope) -> Scope:
+        """A scope that is neither a session nor a named workspace is a principal itself."""
+        return self.directory.principal_of(scope) or self.workspaces.principal_of(scope) or scope
 
     def health(self) -> dict[str, object]:
         return {

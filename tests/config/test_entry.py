@@ -108,6 +108,7 @@ def test_keys_of_other_programs_are_kept_and_nothing_in_them_is_expanded() -> No
 def test_our_own_settings_stand_under_our_own_key() -> None:
     found = right({"command": "x", "emceepee": {"affinity": "shared", "connectTimeout": 3, "call_timeout": 90}})
     assert (found.affinity, found.connect_timeout, found.call_timeout) == ("shared", 3, 90)
+    assert right({"command": "x", "affinity": "principal"}).affinity == "principal"
     assert found.extras == {}
 
 
@@ -187,7 +188,7 @@ def test_what_a_disabled_server_lacks_is_worth_a_note_only() -> None:
         ({"command": "x", "timeout": -1}, ".timeout", "more than 0"),
         ({"command": "x", "emceepee": []}, ".emceepee", "has to be an object"),
         ({"command": "x", "emceepee": {"afinity": 1}}, ".emceepee.afinity", "no such setting"),
-        ({"command": "x", "emceepee": {"affinity": "me"}}, ".emceepee.affinity", "'workspace' or 'shared'"),
+        ({"command": "x", "emceepee": {"affinity": "me"}}, ".emceepee.affinity", "'principal' or 'shared'"),
         ({"command": "x", "emceepee": {"connect_timeout": 0}}, ".emceepee.connect_timeout", "more than 0"),
     ],
 )

@@ -11,6 +11,7 @@ stream carried. The one rule: a conversation test asserts what each side's wire 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import itertools
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -43,11 +44,14 @@ class House:
         definitions: tuple[ServerDefinition, ...] = (),
         settings: Settings = DEFAULTS,
         affinity: Affinity = "workspace",
+        auto_connect: bool = False,
     ) -> None:
+        """Nothing connects by itself unless the test wants that."""
         self.clock = FakeClock()
         self.backends = backends
         hosted = tuple(ServerDefinition(name, InProcess(name), affinity=affinity) for name in backends)
         hosts = {name: backend.connection for name, backend in backends.items()}
+        settings = dataclasses.replace(settings, auto_connect=auto_connect)
         self.gateway = Gateway(settings, hosted + definitions, environment={}, clock=self.clock, hosted=hosts)
         self._clients: list[AsgiClient] = []
 

@@ -20,7 +20,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 from emceepee.backends.transport import Header
 from emceepee.vocabulary.names import ServerName, server_name_problem
 
-Affinity: TypeAlias = Literal["workspace", "shared"]
+Affinity: TypeAlias = Literal["workspace", "principal", "shared"]
 HttpKind: TypeAlias = Literal["auto", "http", "sse"]
 
 CONNECT_TIMEOUT = 10.0
@@ -60,7 +60,8 @@ Launch: TypeAlias = StdioLaunch | HttpEndpoint | InProcess
 
 @dataclass(slots=True, frozen=True)
 class ServerDefinition:
-    """`workspace` affinity gives each scope its own connection; `shared` is for servers that keep no state per client.
+    """`workspace` affinity gives each scope its own connection, `principal` one to all scopes of a caller; `shared` is
+    for servers that keep no state per client.
     A disabled server is listed and never connected. `extras` holds keys of the file that are not ours. A
     `call_timeout` of None means that the gateway's own limits hold."""
 

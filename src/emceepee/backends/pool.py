@@ -101,6 +101,7 @@ class Pool:
         self._handles: dict[Scope, dict[ServerName, Connection]] = {}
         self._arriving: dict[Scope, set[_Arrival]] = {}
         self._rounds: Timer | None = None
+        self.principal_of: Callable[[Scope], Scope] = lambda scope: scope
         self.on_attached: OnAttached = lambda connection, again: None
         self.on_scope_lost: OnScopeLost = lambda server, scope: None
         self.on_scope_expired: OnScopeLost = lambda server, scope: None
@@ -207,7 +208,7 @@ class Pool:
         if shared is not None and (shared.busy or definition.affinity == "shared"):
             shared.scopes.add(scope)
             return shared
-        key = EVERYONE if definition.affinity == "shared" else scope
+        key = self._key(definition, scope)
         found = each.get(key)
         if found is None:
             if len(self._each()) >= self._settings.max_links:
@@ -222,6 +223,12 @@ class Pool:
         if room is None:
             room = self._rooms[definition.name] = WaitingRoom(definition.name, self._clock, recovery, self._chance)
         return Supervisor(definition, self, room, self._tasks, self._clock, recovery)
+
+    def _key(self, definition: ServerDefinition | None, scope: Scope) -> Scope:
+        """Under which a scope finds the supervisor of its own link, when there is none for everyone."""
+        if definition is None or definition.affinity == "workspace":
+            return scope
+        return EVERYONE if definition.affinity == "shared" else self.principal_of(scope)
 
     # -- for the supervisors
 
@@ -303,8 +310,8 @@ class Pool:
 
     def status(self, server: ServerName, scope: Scope) -> Status:
         each = self._supervisors.get(server, {})
-        shared = each.get(EVERYONE)
-        found = shared if shared is not None and shared.busy else each.get(scope) or shared
+        shared, key = each.get(EVERYONE), self._key(self._find(server), scope)
+        found = shared if shared is not None and shared.busy else each.get(key) or shared
         return Status() if found is None else found.status()
 
     def waits(self, scope: Scope) -> bool:
@@ -319,7 +326,8 @@ class Pool:
     async def reconnect(self, server: ServerName, scope: Scope) -> Connection:
         """Close what this scope has to the server, and connect anew at once. A shared link is renewed for everyone."""
         each = self._supervisors.get(server, {})
-        ending = [each[key] for key in (EVERYONE, scope) if key in each]
+        own = self._key(self._find(server), scope)
+        ending = [each[key] for key in {EVERYONE, own} if key in each]
         # Whoever connected first has the shared one under his own name as well.
         for key in [key for key, one in each.items() if one in ending]:
             del each[key]
@@ -341,10 +349,14 @@ class Pool:
         handles = self._handles.pop(scope, {})
         for supervisor in self._each():
             supervisor.forsake(scope)
-        ending = [each.pop(scope) for each in self._supervisors.values() if scope in each and scope != EVERYONE]
+        ending = [each.pop(scope) for each in self._supervisors.values() if self._is_own(each, scope)]
         await self._close_all(ending)
         shared = [handle for handle in handles.values() if handle.link is not None]
         await asyncio.gather(*(bounded(handle.detach(), CLOSE_SECONDS) for handle in shared))
+
+    def _is_own(self, each: dict[Scope, Supervisor], scope: Scope) -> bool:
+        """Whether nobody else uses what stands under this scope: of a principal's, his sessions may."""
+        return scope != EVERYONE and scope in each and each[scope].definition.affinity != "principal"
 
     async def drop(self, server: ServerName) -> None:
         """The server is gone or changed: every scope's connection to it is closed, in parallel."""

@@ -190,10 +190,12 @@ def _affinity(entry: Fields, node: Node | None) -> Affinity | None:
     match entry.text(node, "affinity"):
         case "workspace":
             return "workspace"
+        case "principal":
+            return "principal"
         case "shared":
             return "shared"
         case _:
-            entry.wrong(node, "affinity", "this has to be 'workspace' or 'shared'")
+            entry.wrong(node, "affinity", "this has to be 'workspace', 'principal' or 'shared'")
             return None
 
 

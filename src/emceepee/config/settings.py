@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from emceepee.front.settings import FrontSettings
 from emceepee.relay.settings import Profile, RelaySettings
 from emceepee.sessions.settings import SessionSettings
+from emceepee.state.settings import AskSettings, BufferSettings, EventSettings, StateSettings, TaskSettings
 
 Level: TypeAlias = Literal["debug", "info", "warn", "error"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
@@ -22,6 +23,7 @@ LogFormat: TypeAlias = Literal["auto", "json", "text"]
 _FRONT = FrontSettings()
 _RELAY = RelaySettings()
 _SESSIONS = SessionSettings()
+_STATE = StateSettings()
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,6 +44,12 @@ class Timeouts:
     """A workspace with a name of its own that nobody has used for so long is ended."""
     session_sweep: float = _SESSIONS.sweep_every
     """How often idle sessions are looked for."""
+    ask: float = _STATE.asks.default_timeout_ms / 1000
+    """A question of a server to the client."""
+    task: float = _STATE.tasks.default_ttl_ms / 1000
+    """A call that goes on as a task."""
+    task_kept: float = _STATE.tasks.retention_ms / 1000
+    """The result of a task."""
     keep_alive: float = _FRONT.keep_alive
     """Silence after which a waiting answer becomes a stream and says that it is alive."""
     shutdown: float = _FRONT.drain
@@ -64,6 +72,12 @@ class Limits:
     """Modern requests at the same time, of all clients together."""
     max_calls_per_session: int = _SESSIONS.max_in_flight
     """Calls of one legacy session at the same time."""
+    max_events: int = _STATE.events.max_events
+    """Events that one workspace keeps."""
+    max_total_events: int = _STATE.max_total_events
+    max_notifications: int = _STATE.buffers.max_notifications
+    """Notifications kept of one server, in one workspace."""
+    max_logs: int = _STATE.buffers.max_logs
     max_connections: int = _FRONT.max_connections
     """Connections of clients."""
 
@@ -98,6 +112,8 @@ class Settings:
     """Whoever reaches the port may use every server: only for networks where that is meant."""
     profile: Profile = _RELAY.profile
     """Which meta-tools are offered."""
+    auto_connect: bool = True
+    """A new workspace connects to every server at once, in the background; otherwise each when it is first used."""
     log_level: Level = "info"
     log_format: LogFormat = "auto"
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -139,6 +155,21 @@ class Settings:
             call_timeout=self.timeouts.relay_call,
             execute_timeout_ms=round(self.timeouts.execute * 1000),
             listing_budget=self.timeouts.listing,
+        )
+
+    def for_state(self) -> StateSettings:
+        times, limits = self.timeouts, self.limits
+        return StateSettings(
+            events=EventSettings(max_events=limits.max_events),
+            tasks=TaskSettings(
+                default_ttl_ms=round(times.task * 1000),
+                max_ttl_ms=max(_STATE.tasks.max_ttl_ms, round(times.task * 1000)),
+                retention_ms=round(times.task_kept * 1000),
+                max_retention_ms=max(_STATE.tasks.max_retention_ms, round(times.task_kept * 1000)),
+            ),
+            asks=AskSettings(default_timeout_ms=round(times.ask * 1000)),
+            buffers=BufferSettings(max_notifications=limits.max_notifications, max_logs=limits.max_logs),
+            max_total_events=limits.max_total_events,
         )
 
     def for_sessions(self) -> SessionSettings:

@@ -61,6 +61,10 @@ class Directory:
     def sessions(self) -> list[Session]:
         return list(self._sessions.values())
 
+    def principal_of(self, session_id: SessionId) -> str | None:
+        session = self._sessions.get(session_id)
+        return None if session is None else session.caller.principal
+
     def has(self, session_id: SessionId) -> bool:
         return session_id in self._sessions
 

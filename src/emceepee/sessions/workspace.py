@@ -35,6 +35,7 @@ class Workspace:
         self, scope: Scope, clock: Clock, ulids: Ulids, settings: StateSettings, totals: EventTotals | None = None
     ) -> None:
         self.scope = scope
+        self.settings = settings
         self.clock = clock
         self.created_at = clock.wall()
         self.last_used = clock.now()
