@@ -30,6 +30,7 @@ UNPAIRED: dict[str, str] = {
     "vocabulary/calls.py": "records without behaviour",
     "vocabulary/notices.py": "records without behaviour",
     "vocabulary/outcomes.py": "records without behaviour",
+    "vocabulary/tasks.py": "records without behaviour",
 }
 
 

@@ -147,8 +147,8 @@ class ModernClient:
         params = dict(params or {})
         params["_meta"] = {VERSION: MODERN, CAPABILITIES: self.capabilities} | (meta or {})
         sent = {"mcp-protocol-version": MODERN, "mcp-method": method}
-        name = params.get("uri") if method == "resources/read" else params.get("name")
-        if method in ("tools/call", "prompts/get", "resources/read") and name is not None:
+        key = {"resources/read": "uri", "tools/call": "name", "prompts/get": "name"}.get(method, "taskId")
+        if (name := params.get(key)) is not None:
             sent["mcp-name"] = str(name)
         used = next(self.ids) if request_id is None else request_id
         message = {"jsonrpc": "2.0", "id": used, "method": method, "params": params}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from emceepee.eras.capabilities import offered
+from emceepee.eras.capabilities import declares_tasks, offered
 from emceepee.vocabulary.raw_json import read_fields, read_value, write
 from tests.support.era_requests import raw
 
@@ -25,3 +27,17 @@ def test_all_offers_cross_but_tasks() -> None:
         "future": {"x": [1]},
         "extensions": {"vendor.example/ui": {}},
     }
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "declares"),
+    [
+        ({}, False),
+        ({"tasks": {}}, False),
+        ({"extensions": {"vendor.example/ui": {}}}, False),
+        ({"extensions": 5}, False),
+        ({"extensions": {"io.modelcontextprotocol/tasks": {}}}, True),
+    ],
+)
+def test_tasks_are_declared_by_the_name_of_their_extension(capabilities: Any, declares: bool) -> None:
+    assert declares_tasks(read_fields(raw(capabilities))) is declares

@@ -68,5 +68,5 @@ def test_a_wrong_shape_is_the_clients_fault_and_says_where(method: str, params: 
 
 
 def test_words_of_features_that_we_take_no_part_in_are_ignored() -> None:
-    found = carried_params(legacy_request("tools/call", {"name": "n", "task": {"ttl": 1}, "inputResponses": {}}))
+    found = carried_params(legacy_request("tools/call", {"name": "n", "inputResponses": {}}))
     assert list(found) == ["name"]

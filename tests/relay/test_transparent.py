@@ -34,7 +34,7 @@ async def test_it_says_of_itself_what_the_server_says() -> None:
     about = About({"tools": to_raw({"x": 1}), "unknown": to_raw({}), "tasks": to_raw({})}, instructions="Be kind")
     house = make_house(a=FakeServer(about=about))
     said = await surface(house).describe(caller())
-    assert set(said.capabilities) == {"tools", "unknown"}
+    assert set(said.capabilities) == {"tools", "unknown", "tasks"}
     assert read_value(said.capabilities["tools"]) == {"x": 1}
     assert said.instructions == "Be kind"
 

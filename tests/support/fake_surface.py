@@ -9,11 +9,15 @@ from typing import TypeAlias
 from msgspec import Raw
 
 from emceepee.relay.surface import Description, OnNotice
+from emceepee.relay.task_room import TaskRoom
+from emceepee.runtime.ids import Ulids
+from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope
 from emceepee.vocabulary.notices import Interest, Notice
 from emceepee.vocabulary.outcomes import Done, Outcome
 from emceepee.vocabulary.raw_json import Payload, to_raw
+from tests.support.fake_clock import FakeClock
 
 Answering: TypeAlias = Callable[[Call, OnNotice | None], Awaitable[Outcome]]
 
@@ -58,6 +62,9 @@ class FakeSurface:
         self.forgotten: list[Scope] = []
         self.description = Description({"tools": Raw(b'{"listChanged":true}')}, "Use me")
         self.describing: Callable[[], Awaitable[None]] | None = None
+        self.clock = FakeClock()
+        self.workspaces = Workspaces(self.clock, Ulids(self.clock, "slot0000"))
+        self.tasks = TaskRoom(self.workspaces)
 
     async def describe(self, caller: Caller) -> Description:
         if self.describing is not None:

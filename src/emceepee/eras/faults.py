@@ -100,7 +100,15 @@ def truly_lacks(failed: Failed, declared: Fields) -> bool:
         required = {} if named is None else read_fields(named["requiredCapabilities"])
     except NotThatShape:
         return False
-    return any(capability not in declared for capability in required)
+    lacked = [capability for capability in required if capability not in declared]
+    return bool(lacked) or _lacks_extension(required.get("extensions"), declared.get("extensions"))
+
+
+def _lacks_extension(required: Raw | None, declared: Raw | None) -> bool:
+    try:
+        return required is not None and not read_fields(required).keys() <= read_fields(declared or b"{}").keys()
+    except NotThatShape:
+        return False
 
 
 def hidden(failed: Failed, reason: str = "backend_error") -> ErrorObject:

@@ -32,7 +32,7 @@ CARRIED = frozenset(_SHAPES)
 
 _SAID = {_TEXT: "a string", _OBJECT: "an object"}
 
-_OURS_TO_DROP = frozenset(("task", "inputResponses"))
+_OURS_TO_DROP = frozenset(("inputResponses",))
 """Words of features that we do not take part in yet; the revisions say that such a receiver ignores them."""
 
 

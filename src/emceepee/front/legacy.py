@@ -11,10 +11,12 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from emceepee.eras.legacy import towards_client as legacy
+from emceepee.eras.legacy.tasks import METHODS as TASK_METHODS
 from emceepee.eras.revisions import LATEST_LEGACY
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.front.answers import legacy_answer, legacy_error
 from emceepee.front.deliveries import Promise, promised
+from emceepee.front.legacy_tasks import answer_created, answer_task_request
 from emceepee.front.shop import Shop
 from emceepee.front.standing import Standing
 from emceepee.front.telling import Rising, coalescing_key
@@ -35,6 +37,7 @@ from emceepee.vocabulary.names import at_least
 from emceepee.vocabulary.notices import LogLine, Notice
 from emceepee.vocabulary.outcomes import Done
 from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, read_fields, read_value
+from emceepee.vocabulary.tasks import GoesOn
 
 Tell: TypeAlias = Callable[[bytes, str | None], None]
 """Takes a notification for the client and the key it may be coalesced by."""
@@ -114,13 +117,15 @@ class LegacyDesk:
             case "resources/subscribe" | "resources/unsubscribe":
                 await self._subscribe(surface, session, request)
                 return write_result(request.id, EMPTY_OBJECT)
+            case method if method in TASK_METHODS:
+                return await answer_task_request(surface.tasks, session, request)
             case _:
                 return await self._carried(surface, session, request, tell, promise)
 
     async def _carried(
         self, surface: Surface, session: Session, request: Request, tell: Tell, promise: Promise | None
     ) -> bytes:
-        read = legacy.read_call(request, session.caller)
+        read = legacy.read_call(request, session.caller, session.revision)
         if read.workspace is not None:
             read.call.caller = self._shop.placed(session.caller, read.workspace)
         outcome = await surface.carry(read.call, _Teller(session, read.token, tell))
@@ -131,6 +136,8 @@ class LegacyDesk:
                 promise,
                 lambda: write_result(request.id, legacy.write_done(request.method, done, revision)),
             )
+        if isinstance(outcome, GoesOn):
+            return answer_created(surface.tasks, session, request, outcome)
         instead = legacy.result_instead(request.method, outcome)
         if instead is not None:
             return write_result(request.id, instead)

@@ -11,21 +11,26 @@ from typing import Any, Protocol, TypeAlias
 
 from emceepee.eras.meta import split_meta
 from emceepee.eras.modern import towards_client as modern
+from emceepee.eras.modern.tasks import METHODS as TASK_METHODS
+from emceepee.eras.modern.tasks import write_created
 from emceepee.eras.refusal import Refusal
 from emceepee.eras.requests import ReadCall
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.front.answers import modern_answer, modern_error, refusal
 from emceepee.front.deliveries import Promise, promised
 from emceepee.front.latest import Latest
+from emceepee.front.modern_tasks import answer_task_request
 from emceepee.front.shop import Shop
 from emceepee.front.telling import Rising, coalescing_key
 from emceepee.protocol.messages import Request, RequestId, write_result
 from emceepee.relay.surface import Listener, Surface
+from emceepee.relay.task_room import Following
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
-from emceepee.vocabulary.notices import Notice
+from emceepee.vocabulary.notices import Interest, Notice
 from emceepee.vocabulary.outcomes import Done, Outcome
 from emceepee.vocabulary.raw_json import EMPTY_OBJECT, Fields, NotThatShape, read_fields, read_text
+from emceepee.vocabulary.tasks import GoesOn
 
 Tell: TypeAlias = Callable[[bytes, str | None], None]
 Headers: TypeAlias = Mapping[str, Sequence[str]]
@@ -88,6 +93,9 @@ class ModernDesk:
         try:
             if request.method == "server/discover":
                 return await self._described(surface, request, principal)
+            if request.method in TASK_METHODS:
+                caller = caller_of(request, principal, self._shop)
+                return 200, await answer_task_request(surface.tasks, request, caller, self._shop.server_info)
             read = await self._read(surface, request, principal, headers)
             if isinstance(read, Refusal):
                 return refusal(read)
@@ -103,7 +111,9 @@ class ModernDesk:
             request.id, modern.write_discover(described.capabilities, info, described.instructions)
         )
 
-    def _written(self, request: Request, call: Call, outcome: Outcome, promise: Promise | None) -> tuple[int, bytes]:
+    def _written(
+        self, request: Request, call: Call, outcome: Outcome | GoesOn, promise: Promise | None
+    ) -> tuple[int, bytes]:
         info = self._shop.server_info
         if isinstance(outcome, Done):
             done = outcome
@@ -112,6 +122,8 @@ class ModernDesk:
             return 200, promised(
                 done.delivery, promise, lambda: write_result(request.id, *modern.done_parts(request.method, done, info))
             )
+        if isinstance(outcome, GoesOn):
+            return 200, write_result(request.id, write_created(outcome.task, info))
         declared = call.caller.capabilities
         instead = modern.done_instead(request.method, outcome, declared)
         if instead is not None:
@@ -174,23 +186,29 @@ class ModernDesk:
 class Listening:
     """One `subscriptions/listen`: acknowledged first, then its notices, at last its result."""
 
-    __slots__ = ("_early", "_listener", "_outlet", "_over", "_request", "_shop")
+    __slots__ = ("_early", "_following", "_listener", "_outlet", "_over", "_request", "_shop")
 
     def __init__(self, request: Request, outlet: Outlet, shop: Shop) -> None:
         self._request = request
         self._outlet = outlet
         self._shop = shop
         self._listener: Listener | None = None
+        self._following: Following | None = None
         self._early: Latest | None = Latest()
         self._over = False
 
     async def begin(self, surface: Surface, principal: str) -> None:
         """Raises what the surface raises; nothing was written then."""
         interest = modern.read_listen(self._request)
-        self._listener = await surface.listen(caller_of(self._request, principal, self._shop), interest, self._hear)
+        caller = caller_of(self._request, principal, self._shop)
+        self._listener = await surface.listen(caller, interest, self._hear)
         if self._over:
             return
-        self._outlet.answer(modern.write_acknowledged(self._request.id, self._listener.honoured))
+        honoured = self._listener.honoured
+        if interest.tasks:
+            self._following = surface.tasks.follow(caller, interest.tasks, self._hear)
+            honoured |= Interest(tasks=self._following.honoured)
+        self._outlet.answer(modern.write_acknowledged(self._request.id, honoured))
         early, self._early = self._early, None
         for key, message in early.items() if early is not None else ():
             self._outlet.notice(message, key)
@@ -218,6 +236,8 @@ class Listening:
     async def close(self) -> None:
         """Nothing is heard or written any more."""
         self._over = True
+        if self._following is not None:
+            self._following.close()
         if self._listener is not None:
             await self._listener.close()
 

@@ -6,7 +6,7 @@ only the latest of it, and progress of one call only ever rises.
 
 from __future__ import annotations
 
-from emceepee.vocabulary.notices import ListChanged, Notice, Progress, ResourceUpdated
+from emceepee.vocabulary.notices import ListChanged, Notice, Progress, ResourceUpdated, TaskChanged
 
 
 def coalescing_key(notice: Notice) -> str | None:
@@ -17,6 +17,8 @@ def coalescing_key(notice: Notice) -> str | None:
             return f"list {kind}"
         case ResourceUpdated(uri):
             return f"resource {uri}"
+        case TaskChanged(task):
+            return f"task {task.id}"
         case _:
             return None
 

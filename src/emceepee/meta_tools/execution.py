@@ -35,6 +35,7 @@ from emceepee.sessions.workspace import Workspace
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.outcomes import Done, Failed
 from emceepee.vocabulary.raw_json import NotThatShape, read_items, to_raw, write
+from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
 _log = logging.getLogger("emceepee.meta_tools")
 
@@ -42,11 +43,12 @@ _LONG = 30.0
 """From here on a call's own time-out is longer than any attempt to connect, which the pool limits by itself."""
 
 
-async def _execute_tool(desk: Desk, asked: Asked) -> Done:
+async def _execute_tool(desk: Desk, asked: Asked) -> Done | GoesOn:
     server, tool = asked.arguments["server"], asked.arguments["tool"]
-    timeout_ms = asked.arguments.get("timeout_ms", desk.middle.settings.execute_timeout_ms)
+    terms = asked.call.tasks
+    timeout_ms = _patience_ms(desk, asked)
     workspace = desk.middle.workspaces.at(asked.scope)
-    ttl_ms = workspace.tasks.ttl(asked.arguments.get("task_ttl_ms"))
+    ttl_ms = workspace.tasks.ttl(asked.call.task_ttl_ms or asked.arguments.get("task_ttl_ms"))
     try:
         connection, seconds = await _connection(desk, server, asked.scope, timeout_ms / 1000)
     except EmceepeeError as error:
@@ -54,7 +56,7 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done:
     job = Job(workspace, server, _call(asked), asked.on_notice, desk.middle.news.told)
     job.start(desk.middle.calls, connection, seconds)
     if not await job.wait(seconds):
-        return _promoted(workspace, job, ttl_ms)
+        return job.goes_on(ttl_ms) if terms in TAKE_TASKS else _promoted(workspace, job, ttl_ms)
     try:
         done = await _answered(desk, asked, job)
     except EmceepeeError as error:
@@ -63,13 +65,25 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done:
     return done
 
 
+def _patience_ms(desk: Desk, asked: Asked) -> int:
+    settings, terms = desk.middle.settings, asked.call.tasks
+    if terms == "asks":
+        return 0
+    usual = settings.execute_timeout_ms if terms != "takes" else round(settings.promote_after * 1000)
+    patience: int = asked.arguments.get("timeout_ms", usual)
+    return patience
+
+
 def _call(asked: Asked) -> Call:
     original = asked.call
     params = {"name": to_raw(asked.arguments["tool"])}
     given = asked.arguments.get("args")
     if given is not None:
         params["arguments"] = given
-    return Call(TOOLS_CALL, params, original.caller, original.meta, original.wants_progress, original.log_level)
+    call = Call(TOOLS_CALL, params, original.caller, original.meta, original.wants_progress, original.log_level)
+    if original.tasks in TAKE_TASKS:
+        call.tasks, call.task_ttl_ms = original.tasks, original.task_ttl_ms
+    return call
 
 
 async def _answered(desk: Desk, asked: Asked, job: Job) -> Done:
@@ -202,5 +216,6 @@ TOOLS = (
         },
         destroys=True,
         core=True,
+        may_go_on=True,
     ),
 )

@@ -21,6 +21,7 @@ from emceepee.relay.pages import read_cursor
 from emceepee.relay.reach import nearest
 from emceepee.relay.settings import Profile
 from emceepee.relay.surface import Description, Listener, OnNotice
+from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.transparent import unknown_method
 from emceepee.relay.watch import Standing
 from emceepee.vocabulary.calls import Call, Caller
@@ -28,8 +29,10 @@ from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest
 from emceepee.vocabulary.outcomes import CacheHints, Done, Outcome
 from emceepee.vocabulary.raw_json import Fields, Payload, read_text
+from emceepee.vocabulary.tasks import GoesOn
 
 _INVALID_PARAMS = -32602
+_METHOD_NOT_FOUND = -32601
 
 CAPABILITIES: Fields = {"tools": Raw(b"{}"), "logging": Raw(b"{}")}
 
@@ -64,7 +67,11 @@ class MetaSurface:
         self._middle.workspaces.at(caller.scope)
         return Description(CAPABILITIES, INSTRUCTIONS[self._middle.settings.profile])
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+    @property
+    def tasks(self) -> TaskRoom:
+        return self._middle.task_room
+
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
         if call.method == "tools/call":
             return await self._call_tool(call, on_notice)
         if call.method != "tools/list":
@@ -73,11 +80,13 @@ class MetaSurface:
             raise ClientFault(_INVALID_PARAMS, "Invalid cursor: this list has one page")
         return Done(Payload(raw=self._offer.payload), _FIXED)
 
-    async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+    async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
         name = read_text(call.params.get("name"))
         tool = self._offer.tools.get(name or "")
         if tool is None:
             raise _unknown_tool(name, list(self._offer.tools))
+        if call.tasks == "asks" and not tool.may_go_on:
+            raise ClientFault(_METHOD_NOT_FOUND, f"Tool '{tool.name}' is never run as a task: call it without 'task'")
         workspaces = self._middle.workspaces
         try:
             workspace = workspaces.at(call.caller.scope)
@@ -92,6 +101,8 @@ class MetaSurface:
         except EmceepeeError as error:
             done = error_answer(tool_error(error, {}))
         workspace.touch()
+        if isinstance(done, GoesOn):
+            return done
         return done if tool.tells_all else with_news(done, workspace)
 
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:

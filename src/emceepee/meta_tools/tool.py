@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from emceepee.relay.surface import OnNotice
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.outcomes import Done
+from emceepee.vocabulary.tasks import GoesOn
 
 if TYPE_CHECKING:
     from emceepee.meta_tools.desk import Desk
@@ -78,7 +79,7 @@ class Asked:
         return self.call.caller.scope
 
 
-Handler: TypeAlias = Callable[["Desk", Asked], Awaitable[Done]]
+Handler: TypeAlias = Callable[["Desk", Asked], Awaitable[Done | GoesOn]]
 
 
 @dataclass(slots=True, frozen=True)
@@ -95,6 +96,8 @@ class Tool:
     """Its own answer holds what other answers carry beside their result."""
     core: bool = False
     """Whether the short list has it too: what calling a tool to its end cannot do without."""
+    may_go_on: bool = False
+    """A client may have it run as a task."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     """Every spelling that is taken, to the parameter's name. Filled by `make_tool`."""
@@ -110,7 +113,8 @@ class Tool:
         if not self.reads_only:
             annotations |= {"destructiveHint": self.destroys, "idempotentHint": self.idempotent}
         annotations["openWorldHint"] = self.reaches_out
-        return {"name": self.name, "description": self.says, "inputSchema": schema, "annotations": annotations}
+        entry = {"name": self.name, "description": self.says, "inputSchema": schema, "annotations": annotations}
+        return entry | {"execution": {"taskSupport": "optional"}} if self.may_go_on else entry
 
 
 def make_tool(name: str, says: str, handler: Handler, params: Mapping[str, Param], **hints: bool) -> Tool:

@@ -20,10 +20,12 @@ from emceepee.backends.catalogue import ListName, likely_server, list_payload, m
 from emceepee.errors import BackendFault, ClientFault, EmceepeeError
 from emceepee.relay.call import TOOLS_CALL
 from emceepee.relay.listing import Shown
+from emceepee.relay.long_call import carry_long
 from emceepee.relay.middle import Middle
 from emceepee.relay.pages import cut, read_cursor
 from emceepee.relay.reach import nearest
 from emceepee.relay.surface import Description, Listener, OnNotice
+from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.transparent import GENEROUS, LISTED, owner_among, unknown_method
 from emceepee.relay.watch import Standing
 from emceepee.vocabulary.calls import Call, Caller
@@ -31,6 +33,7 @@ from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
 from emceepee.vocabulary.outcomes import CacheHints, Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, Payload, read_fields, read_text, to_raw
+from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
 _INVALID_PARAMS = -32602
 _RESOURCE_NOT_FOUND = -32002
@@ -70,7 +73,11 @@ class Direct:
                     lines.append(f"{server}: {connection.about.instructions}")
         return Description(GENEROUS, "\n\n".join(lines)[:_MAX_INSTRUCTIONS])
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+    @property
+    def tasks(self) -> TaskRoom:
+        return self._middle.task_room
+
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
         match call.method:
             case "tools/call":
                 return await self._call_tool(call, on_notice)
@@ -157,13 +164,23 @@ class Direct:
         onward = replace(call, params=call.params | put)
         return await self._middle.calls.carry(server, onward, on_notice, self._timeout)
 
-    async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+    async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
         server, own = await self._find("tools", call, _text(call.params, "name"))
-        outcome = await self._pass(server, call, {"name": to_raw(own)}, on_notice)
+        name = {"name": to_raw(own)}
+        if call.tasks in TAKE_TASKS:
+            mark = functools.partial(self._mark_wrapped, server, call.caller.scope, own)
+            return await carry_long(self._middle, server, replace(call, params=call.params | name), on_notice, mark)
+        if call.tasks == "silent":
+            # A tool that must be run as a task is one among others here: it is run, and its client waits.
+            call.tasks = "unable"
+        outcome = await self._pass(server, call, name, on_notice)
         if type(outcome) is Done:
-            facts = self._middle.listing.facts(server, call.caller.scope, own)
-            outcome.wrapped = facts is not None and facts.wrapped
+            self._mark_wrapped(server, call.caller.scope, own, outcome)
         return outcome
+
+    def _mark_wrapped(self, server: ServerName, scope: Scope, own: str, outcome: Done) -> None:
+        facts = self._middle.listing.facts(server, scope, own)
+        outcome.wrapped = facts is not None and facts.wrapped
 
     async def _read(self, call: Call, on_notice: OnNotice | None) -> Outcome:
         uri = _text(call.params, "uri")

@@ -12,10 +12,12 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from emceepee.relay.surface import Description, Listener, OnNotice, Surface
+from emceepee.relay.task_room import TaskRoom
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope
 from emceepee.vocabulary.notices import Interest
 from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.tasks import GoesOn
 
 
 class InWorkspace:
@@ -36,7 +38,11 @@ class InWorkspace:
     async def describe(self, caller: Caller) -> Description:
         return await self._surface.describe(self._there(caller))
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+    @property
+    def tasks(self) -> TaskRoom:
+        return self._surface.tasks.placed(self._there)
+
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
         call.caller = self._there(call.caller)
         return await self._surface.carry(call, on_notice)
 

@@ -17,15 +17,20 @@ from emceepee.errors import ClientFault, EmceepeeError, LimitReached
 from emceepee.relay.call import Calls
 from emceepee.relay.ports import Connection
 from emceepee.relay.surface import OnNotice
+from emceepee.relay.task_room import as_failed, as_task
 from emceepee.sessions.workspace import Workspace
 from emceepee.state.tasks import TaskView
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.notices import LogLine, Notice
+from emceepee.vocabulary.notices import LogLine, MadeTask, Notice
 from emceepee.vocabulary.outcomes import Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import read_text
+from emceepee.vocabulary.tasks import GoesOn
 
 Told = Callable[[ServerName, Scope, Notice], None]
+
+Mark = Callable[[Done], None]
+"""Says of a result what only the surface knows that the call came by."""
 
 _TRUE = Raw(b"true")
 
@@ -34,13 +39,21 @@ class Job:
     """Implements `vocabulary.outcomes.Delivery` for the response that carries its answer."""
 
     def __init__(
-        self, workspace: Workspace, server: ServerName, call: Call, on_notice: OnNotice | None, told: Told
+        self,
+        workspace: Workspace,
+        server: ServerName,
+        call: Call,
+        on_notice: OnNotice | None,
+        told: Told,
+        mark: Mark | None = None,
     ) -> None:
         self.workspace = workspace
         self.server = server
         self.call = call
         self._on_notice = on_notice
         self._told = told
+        self._mark = mark
+        self._made: MadeTask | None = None
         self._running: asyncio.Task[None] | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._answer: Outcome | EmceepeeError | None = None
@@ -61,6 +74,8 @@ class Job:
     async def _run(self, calls: Calls, connection: Connection, longest: float) -> None:
         try:
             self._answer = await calls.carry(self.server, self.call, self._hear, longest, connection)
+            if self._mark is not None and type(self._answer) is Done:
+                self._mark(self._answer)
         except EmceepeeError as error:
             self._answer = error
         finally:
@@ -74,14 +89,30 @@ class Job:
             self._waiting.set_result(None)
 
     def _hear(self, notice: Notice) -> None:
+        if isinstance(notice, MadeTask):
+            self._note(notice)
+            return
         if isinstance(notice, LogLine):
             self._told(self.server, self.workspace.scope, notice)
         if self._on_notice is not None:
             self._on_notice(notice)
 
+    def _note(self, made: MadeTask) -> None:
+        """The server does it as a task: a client that takes one need not wait any longer to be given ours."""
+        self._made = made
+        if self._task_id is not None:
+            self.workspace.tasks.note(self._task_id, self.workspace.now(), made.message, made.asks, made.answer)
+        elif self._hands_over:
+            self._wake()
+
+    @property
+    def _hands_over(self) -> bool:
+        return self._made is not None and self.call.tasks == "takes"
+
     async def wait(self, seconds: float) -> bool:
-        """Whether it has ended within that time. Cancelling the wait calls it off."""
-        if self._running is None or seconds <= 0:
+        """Whether it has ended within that time, which is over early where the client rather takes a task. Cancelling
+        the wait calls it off."""
+        if self._running is None or seconds <= 0 or self._hands_over:
             return self._running is None
         self._waiting = asyncio.get_running_loop().create_future()
         impatience = self.workspace.clock.after(seconds, self._wake)
@@ -107,10 +138,23 @@ class Job:
         """Nobody waits any more. Raises `LimitReached`, and `ClientFault` for a ttl that is no time."""
         params = self.call.params
         what = (self.server, read_text(params.get("name")) or "", _kept(params.get("arguments")))
-        view = self.workspace.begin_task(what, self.stop, ttl_ms)
+        made = self._made or MadeTask()
+        view = self.workspace.begin_task(what, self.stop, _lifetime(ttl_ms, made.ttl_ms))
         self._task_id = view.id
         self._on_notice = None
+        self.workspace.tasks.note(view.id, self.workspace.now(), made.message, made.asks, made.answer)
         return view
+
+    def goes_on(self, ttl_ms: int | None) -> GoesOn:
+        """`promote`, for a client that takes tasks. Where there can be no more of them the call is stopped, because
+        nobody could ask for its answer. Raises as `promote`."""
+        try:
+            view = self.promote(ttl_ms)
+        except EmceepeeError:
+            self.stop()
+            raise
+        tasks = self.workspace.tasks
+        return GoesOn(as_task(tasks.get(view.id), tasks.settings.poll_ms))
 
     def stop(self) -> None:
         """The server is told that nobody wants its answer."""
@@ -124,13 +168,15 @@ class Job:
         # A task that was cancelled or has expired meanwhile wants no answer (A-EXE-10).
         with contextlib.suppress(ClientFault):
             match answer:
-                case Done(payload=payload):
+                case Done(payload=payload, wrapped=wrapped):
                     is_error = payload.may_have("isError") and payload.get("isError") == _TRUE
-                    tasks.complete(task_id, payload.raw().copy(), is_error, now)
-                case Failed(message=message):
-                    tasks.fail(task_id, message, now)
-                case error:
-                    tasks.fail(task_id, str(error), now)
+                    tasks.complete(task_id, payload.raw().copy(), is_error, now, wrapped)
+                case Failed(message=message) as failed:
+                    tasks.fail(task_id, message, now, failed)
+                case EmceepeeError() as error:
+                    tasks.fail(task_id, str(error), now, as_failed(error))
+                case None:
+                    tasks.fail(task_id, "The session ended during the call", now)
 
     # -- delivery
 
@@ -144,6 +190,11 @@ class Job:
         # In a workspace that is over or full there is nobody left to ask for it.
         with contextlib.suppress(LimitReached):
             self._report(self.promote().id)
+
+
+def _lifetime(ttl_ms: int | None, servers_ms: int | None) -> int | None:
+    """What a task lives: as asked for, else as long as its server keeps its own."""
+    return servers_ms if ttl_ms is None and servers_ms is not None and servers_ms > 0 else ttl_ms
 
 
 def _kept(raw: Raw | None) -> Raw | None:

@@ -13,6 +13,7 @@ from emceepee.relay.news import News
 from emceepee.relay.ports import Pool
 from emceepee.relay.reach import Reach
 from emceepee.relay.settings import RelaySettings
+from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.watch import Watch
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.ids import SystemIds, Ulids
@@ -45,6 +46,7 @@ class Middle:
         self.listing.on_late = self.watch.tell_late
         # Not `or`: one that has no workspace yet is empty, and all the same the one.
         self.workspaces = Workspaces(clock, Ulids(clock, SystemIds().slot())) if workspaces is None else workspaces
+        self.task_room = TaskRoom(self.workspaces)
         self.news = News(self.workspaces)
         self.watch.on_told = self.news.told
         self._unwatch = registry.watch(self._registry_changed)

@@ -24,6 +24,9 @@ class RelaySettings:
     execute_timeout_ms: int = 120_000
     max_execute_timeout_ms: int = 3_600_000
 
+    promote_after: float = 45.0
+    """A call of a client that takes tasks: after that it gets one. Common clients give a call up after 60 s."""
+
     max_await_ms: int = 50_000
     """How long `await_activity` waits at most: common clients give a call up after 60 s."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Raw
 
@@ -17,6 +17,10 @@ from emceepee.vocabulary.names import LogLevel, Scope
 from emceepee.vocabulary.notices import Interest, Notice
 from emceepee.vocabulary.outcomes import Outcome
 from emceepee.vocabulary.raw_json import Fields
+from emceepee.vocabulary.tasks import GoesOn
+
+if TYPE_CHECKING:
+    from emceepee.relay.task_room import TaskRoom
 
 OnNotice: TypeAlias = Callable[[Notice], None]
 """Takes a notice at once and never blocks; whoever is slow behind it has its own bounded buffer."""
@@ -54,9 +58,12 @@ class Surface(Protocol):
         """Never waits longer for a backend than the listing budget."""
         ...
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
-        """One request to its end. Cancelling the awaiting task cancels the call at the backend. Raises
-        `errors.EmceepeeError` where no backend answered."""
+    @property
+    def tasks(self) -> TaskRoom: ...
+
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
+        """One request to its end, or until it goes on as a task. Cancelling the awaiting task cancels the call at the
+        backend. Raises `errors.EmceepeeError` where no backend answered."""
         ...
 
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:

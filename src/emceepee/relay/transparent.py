@@ -16,22 +16,22 @@ from emceepee.backends.catalogue import LISTS, ListName, list_payload, owner_of
 from emceepee.errors import BackendUnavailable, ClientFault, EmceepeeError
 from emceepee.relay.call import TOOLS_CALL
 from emceepee.relay.listing import Shown
+from emceepee.relay.long_call import carry_long
 from emceepee.relay.middle import Middle
 from emceepee.relay.pages import cut, read_cursor
 from emceepee.relay.surface import Description, Listener, OnNotice
+from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.watch import Standing
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
 from emceepee.vocabulary.outcomes import Done, Outcome
 from emceepee.vocabulary.raw_json import Fields, Payload, read_text, to_raw
+from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
 METHOD_NOT_FOUND = -32601
 RELAYED = frozenset((TOOLS_CALL, "prompts/get", "resources/read", "completion/complete"))
 LISTED: dict[str, ListName] = {kind.method: name for name, kind in LISTS.items()}
-
-_NOT_CARRIED = ("tasks",)
-"""Capabilities of a server which we do not carry yet."""
 
 GENEROUS: Fields = {
     "tools": Raw(b'{"listChanged":true}'),
@@ -61,12 +61,17 @@ class Transparent:
             raise
         except EmceepeeError as fault:
             return Description(GENEROUS, f"{fault}. Calls try again to reach it.")
-        about = connection.about
-        capabilities = {key: value for key, value in about.capabilities.items() if key not in _NOT_CARRIED}
-        return Description(capabilities, about.instructions)
+        return Description(connection.about.capabilities, connection.about.instructions)
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+    @property
+    def tasks(self) -> TaskRoom:
+        return self._middle.task_room
+
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
         if call.method in RELAYED:
+            if call.tasks in TAKE_TASKS:
+                mark = functools.partial(self._mark_wrapped, call)
+                return await carry_long(self._middle, self._server, call, on_notice, mark)
             outcome = await self._middle.calls.carry(self._server, call, on_notice, self._timeout)
             if call.method == TOOLS_CALL and type(outcome) is Done:
                 self._mark_wrapped(call, outcome)

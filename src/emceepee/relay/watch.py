@@ -31,10 +31,12 @@ from emceepee.vocabulary.notices import (
     ListChanged,
     ListKind,
     LogLine,
+    MadeTask,
     Notice,
     OtherNotice,
     Progress,
     ResourceUpdated,
+    TaskChanged,
 )
 from emceepee.vocabulary.raw_json import NotThatShape, read_fields
 
@@ -357,7 +359,7 @@ def _is_for(standing: Standing, server: ServerName, notice: Notice) -> bool:
             return standing.server == server
         case LogLine():
             return True
-        case Progress():
+        case Progress() | TaskChanged() | MadeTask():
             return False
 
 

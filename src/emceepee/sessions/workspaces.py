@@ -117,6 +117,10 @@ class Workspaces:
         self._owners[self.at(scope).scope] = principal
         return scope
 
+    def named_of(self, principal: str) -> list[Workspace]:
+        """Those that he has by handle or name."""
+        return [self._at[scope] for scope, owner in self._owners.items() if owner == principal and scope in self._at]
+
     def principal_of(self, scope: Scope) -> str | None:
         """Whose a named scope is."""
         return self._owners.get(scope)

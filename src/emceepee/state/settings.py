@@ -31,6 +31,8 @@ class TaskSettings:
     """Calls that nobody waits for; each holds a request at a backend."""
 
     max_finished: int = 1000
+    poll_ms: int = 1_000
+    """How often we ask clients to look at a task; looking costs us next to nothing."""
 
 
 @dataclass(slots=True, frozen=True)

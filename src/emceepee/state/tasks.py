@@ -10,8 +10,8 @@ neither the task nor the log.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
@@ -23,6 +23,8 @@ from emceepee.state.events import EventType
 from emceepee.state.recording import Moment, Record, unheard
 from emceepee.state.settings import TaskSettings
 from emceepee.vocabulary.names import ServerName
+from emceepee.vocabulary.outcomes import Failed
+from emceepee.vocabulary.raw_json import Fields
 
 _log = logging.getLogger("emceepee.state")
 
@@ -53,6 +55,12 @@ _INVALID_PARAMS = -32602
 Stop: TypeAlias = Callable[[], None]
 """Ends the call behind a task and has its server told. Returns at once."""
 
+Answer: TypeAlias = Callable[[Fields], Awaitable[None]]
+"""Takes the answers to what the server behind a task asks of the client, by the server's keys."""
+
+Follower: TypeAlias = Callable[["TaskView"], None]
+"""Is told how a task stands whenever that changes. Returns at once and never raises."""
+
 OpenUntil: TypeAlias = Callable[[ServerName], float | None]
 """Until when a person is being asked something by this server, if so."""
 
@@ -72,6 +80,14 @@ class TaskView:
     message: str | None = None
     error: str | None = None
     result: Raw | None = None
+    cause: Failed | None = None
+    """The error behind `error`, where its code is known."""
+
+    wrapped: bool = False
+    """As `Done.wrapped`."""
+
+    asks: Fields = field(default_factory=dict)
+    """What its server wants of the client before it goes on; only while it works."""
 
     @property
     def working(self) -> bool:
@@ -98,13 +114,15 @@ class TaskView:
 class _Task:
     """The record. `deadline` while it works, `remove_at` afterwards."""
 
-    __slots__ = ("created", "deadline", "delivered", "ended", "remove_at", "stop", "view")
+    __slots__ = ("answer", "created", "deadline", "delivered", "ended", "followers", "remove_at", "stop", "view")
 
     def __init__(self, view: TaskView, created: float, stop: Stop | None) -> None:
         self.view = view
         self.created = created
         self.deadline = created + view.ttl_ms / 1000
         self.stop = stop
+        self.answer: Answer | None = None
+        self.followers: list[Follower] = []
         self.ended = 0.0
         self.remove_at = 0.0
         self.delivered = False
@@ -123,6 +141,9 @@ class Tasks:
 
     def __len__(self) -> int:
         return len(self._working) + len(self._finished)
+
+    def __contains__(self, task_id: object) -> bool:
+        return task_id in self._working or task_id in self._finished
 
     # -- beginning
 
@@ -146,19 +167,53 @@ class Tasks:
         self._record("task_created", server, {"taskId": task_id, "toolName": tool, "ttl": ttl_ms}, task_id)
         return view
 
+    # -- going on
+
+    def note(
+        self, task_id: str, now: Moment, message: str | None = None, asks: Fields | None = None,
+        answer: Answer | None = None,
+    ) -> None:  # fmt: skip
+        """What its server says of it while it works. Nothing for a task that does not work any more."""
+        task = self._working.get(task_id)
+        if task is None:
+            return
+        task.answer = answer
+        asked, before = asks or {}, task.view
+        if (message or before.message, asked) == (before.message, before.asks):
+            return
+        task.view = replace(before, message=message or before.message, asks=asked, updated_at=now.wall)
+        _tell(task)
+
+    def answering(self, task_id: str) -> tuple[TaskView, Answer | None]:
+        """The task, and where answers to what it asks go, if anywhere. Raises as `get`."""
+        task = self._working.get(task_id)
+        return self.get(task_id), None if task is None else task.answer
+
+    def follow(self, task_id: str, follower: Follower) -> TaskView:
+        """Tell it of every change from now on, the end included. Raises as `get`."""
+        view = self.get(task_id)
+        if view.working:
+            self._working[task_id].followers.append(follower)
+        return view
+
+    def unfollow(self, task_id: str, follower: Follower) -> None:
+        task = self._working.get(task_id)
+        if task is not None and follower in task.followers:
+            task.followers.remove(follower)
+
     # -- ending
 
-    def complete(self, task_id: str, result: Raw, is_error: bool, now: Moment) -> TaskView:
+    def complete(self, task_id: str, result: Raw, is_error: bool, now: Moment, wrapped: bool = False) -> TaskView:
         """The server answered. An answer that says it is an error is a failure whose result is kept (X-BUG-23). Raises
         `ClientFault` for an unknown or ended task."""
         task = self._must_work(task_id)
         if is_error:
-            return self._end(task, "fail", now, result=result, error="The tool reported an error")
-        return self._end(task, "complete", now, result=result)
+            return self._end(task, "fail", now, result=result, error="The tool reported an error", wrapped=wrapped)
+        return self._end(task, "complete", now, result=result, wrapped=wrapped)
 
-    def fail(self, task_id: str, error: str, now: Moment) -> TaskView:
+    def fail(self, task_id: str, error: str, now: Moment, cause: Failed | None = None) -> TaskView:
         """Raises as `complete`."""
-        return self._end(self._must_work(task_id), "fail", now, error=error)
+        return self._end(self._must_work(task_id), "fail", now, error=error, cause=cause)
 
     def cancel(self, task_id: str, now: Moment) -> bool:
         """Whether it was working; then its server is told."""
@@ -200,17 +255,13 @@ class Tasks:
         message = f"Task '{task_id}' is not in working state (current: {ended.view.status})"
         raise ClientFault(_INVALID_PARAMS, message, {"reason": TASK_ENDED, "taskId": task_id})
 
-    def _end(
-        self, task: _Task, step: Step, now: Moment, result: Raw | None = None, error: str | None = None
-    ) -> TaskView:
+    def _end(self, task: _Task, step: Step, now: Moment, result: Raw | None = None, **how: Any) -> TaskView:
+        """`how`: the `error`, its `cause`, whether the result is `wrapped`."""
         view = task.view
         status = NEXT[view.status, step]
         del self._working[view.id]
-        stop, task.stop = task.stop, None
-        task.view = ended = TaskView(
-            view.id, view.server, view.tool, view.args, status, view.ttl_ms, view.created_at, now.wall,
-            view.message, error, result,
-        )  # fmt: skip
+        stop, task.stop, task.answer = task.stop, None, None
+        task.view = ended = replace(view, status=status, updated_at=now.wall, result=result, asks={}, **how)
         task.ended = now.at
         task.remove_at = now.at + self.settings.max_retention_ms / 1000
         self._finished[view.id] = task
@@ -218,17 +269,21 @@ class Tasks:
             del self._finished[next(iter(self._finished))]
         self._record(_EVENT[status], view.server, _told(ended), view.id)
         _log.info(_EVENT[status], extra={"data": _logged(ended)})
+        _tell(task)
+        task.followers.clear()
         if stop is not None and step != "complete" and result is None:
             stop()
         return ended
 
     def delivered(self, task_id: str, now: Moment) -> None:
-        """The event that told its end has reached the client; from now on the result is kept this long (X-BUG-22)."""
+        """The event that told its end has reached the client; from now on the result is kept this long (X-BUG-22), and
+        in any case as long as the task was promised to be there."""
         task = self._finished.get(task_id)
         if task is None or task.delivered:
             return
         task.delivered = True
-        task.remove_at = min(task.remove_at, now.at + self.settings.retention_ms / 1000)
+        promised = task.created + task.view.ttl_ms / 1000
+        task.remove_at = min(task.remove_at, max(promised, now.at + self.settings.retention_ms / 1000))
 
     # -- looking
 
@@ -261,6 +316,11 @@ class Tasks:
         self.closed = True
         self._record = unheard
         return [self._end(task, "cancel", now) for task in list(self._working.values())]
+
+
+def _tell(task: _Task) -> None:
+    for follower in tuple(task.followers):
+        follower(task.view)
 
 
 def not_found(task_id: str) -> ClientFault:

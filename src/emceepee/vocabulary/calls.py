@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from emceepee.vocabulary.names import LOCAL, LogLevel, Scope
 from emceepee.vocabulary.raw_json import Fields
+from emceepee.vocabulary.tasks import TaskTerms
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -31,3 +32,5 @@ class Call(msgspec.Struct):
     meta: Fields = msgspec.field(default_factory=dict)
     wants_progress: bool = False
     log_level: LogLevel | None = None
+    tasks: TaskTerms = "unable"
+    task_ttl_ms: int | None = None

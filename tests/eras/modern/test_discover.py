@@ -30,7 +30,7 @@ def test_we_name_five_versions_and_all_that_the_specification_wants() -> None:
     assert written == {
         "resultType": "complete",
         "supportedVersions": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
-        "capabilities": {"tools": {}},
+        "capabilities": {"tools": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}},
         "instructions": "hello",
         "ttlMs": 0,
         "cacheScope": "private",
@@ -38,6 +38,13 @@ def test_we_name_five_versions_and_all_that_the_specification_wants() -> None:
     }
     parse_server_result("server/discover", "2026-07-28", written)
     assert "instructions" not in read_value(write_discover({}, INFO, None))
+
+
+def test_tasks_are_offered_where_there_are_tools_beside_what_else_is_offered() -> None:
+    other = {"extensions": {"vendor.example/ui": {}}}
+    assert read_value(write_discover(read_fields(raw(other)), INFO, None))["capabilities"] == other
+    written = read_value(write_discover(read_fields(raw({"tools": {}, **other})), INFO, None))
+    assert set(written["capabilities"]["extensions"]) == {"vendor.example/ui", "io.modelcontextprotocol/tasks"}
 
 
 def test_a_server_is_read_as_it_describes_itself() -> None:

@@ -128,8 +128,8 @@ def test_a_missing_routing_header_is_a_header_mismatch(header: str) -> None:
         "logging/setLevel",
         "resources/subscribe",
         "no/such",
-        "tasks/get",
         "tasks/result",
+        "tasks/list",
         "roots/list",
         "initialize",
     ],
@@ -140,6 +140,16 @@ def test_a_method_of_another_revision_or_of_none_is_not_found(method: str) -> No
     assert refusal is not None
     assert (refusal.status, refusal.code, refusal.id) == (404, -32601, 1)
     assert check(modern_request(method), None) == refusal
+
+
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+def test_a_task_named_in_a_header_must_be_the_one_in_the_body_but_need_not_be_named(method: str) -> None:
+    request, headers = modern_request(method, {"taskId": "t"}), routing_headers(method)
+    assert check(request, headers) is None
+    assert check(request, headers | {"mcp-name": ["t"]}) is None
+    refusal = check(request, headers | {"mcp-name": ["other"]})
+    assert refusal is not None
+    assert (refusal.status, refusal.code) == (400, -32020)
 
 
 @pytest.mark.shows("EB-A9")

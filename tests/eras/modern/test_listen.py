@@ -19,8 +19,17 @@ from emceepee.eras.modern.listen import (
 )
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import Request
-from emceepee.vocabulary.notices import Interest, ListChanged, LogLine, OtherNotice, Progress, ResourceUpdated
+from emceepee.vocabulary.notices import (
+    Interest,
+    ListChanged,
+    LogLine,
+    OtherNotice,
+    Progress,
+    ResourceUpdated,
+    TaskChanged,
+)
 from emceepee.vocabulary.raw_json import read_fields, read_value
+from emceepee.vocabulary.tasks import Task
 from tests.support.era_requests import CAPABILITIES, SERVER_INFO, SUBSCRIPTION_ID, legacy_request, modern_request, raw
 
 TASKS = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
@@ -59,8 +68,21 @@ def test_task_ids_need_the_tasks_extension(capabilities: Any) -> None:
     assert caught.value.data == {"requiredCapabilities": TASKS}
 
 
-def test_task_ids_of_a_client_that_has_the_extension_are_not_honoured() -> None:
-    assert read_listen(listen({"taskIds": ["t"], "toolsListChanged": True}, TASKS)) == Interest(frozenset({"tools"}))
+def test_task_ids_of_a_client_that_has_the_extension_are_heard_and_acknowledged() -> None:
+    wished = read_listen(listen({"taskIds": ["t"], "toolsListChanged": True}, TASKS))
+    assert wished == Interest(frozenset({"tools"}), tasks=frozenset({"t"}))
+    written = read_value(write_acknowledged(1, wished))
+    assert written["params"]["notifications"] == {"toolsListChanged": True, "taskIds": ["t"]}
+
+
+def test_a_task_that_changed_is_told_whole() -> None:
+    task = Task("t", "working", "then", "now", 1000, 500, message="half")
+    written = read_value(write_listen_notice(TaskChanged(task), "l") or b"")
+    assert written["method"] == "notifications/tasks"
+    assert written["params"] == {
+        "taskId": "t", "status": "working", "createdAt": "then", "lastUpdatedAt": "now", "ttlMs": 1000,
+        "pollIntervalMs": 500, "statusMessage": "half", "_meta": {SUBSCRIPTION_ID: "l"},
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("listen_id", IDS)

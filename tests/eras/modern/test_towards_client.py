@@ -16,10 +16,9 @@ from emceepee.eras.modern.towards_client import (
     done_parts,
     read_call,
     write_done,
-    write_error,
     write_notice,
 )
-from emceepee.errors import BackendUnavailable, ClientFault, LimitReached
+from emceepee.errors import ClientFault
 from emceepee.vocabulary.notices import ListChanged, LogLine, OtherNotice, Progress, ResourceUpdated
 from emceepee.vocabulary.outcomes import CacheHints, Done, Failed
 from emceepee.vocabulary.raw_json import Payload, read_fields, read_value
@@ -148,81 +147,12 @@ def test_the_reference_sdk_accepts_our_results() -> None:
     parse_server_result("tools/list", "2026-07-28", answered("tools/list", {"tools": []}))
 
 
-# -- errors
-
-
-def told(error: Any, method: str = "tools/call") -> tuple[int, int, Any]:
-    status, written = write_error(error, method)
-    return status, written.code, None if written.data is None else read_value(written.data)
-
-
-@pytest.mark.parametrize(
-    ("code", "status"),
-    [(-32700, 400), (-32600, 400), (-32602, 400), (-32021, 400), (-32601, 404), (-32603, 200), (4711, 200)],
-)
-def test_each_fault_of_a_client_has_its_status(code: int, status: int) -> None:
-    assert told(ClientFault(code, "no")) == (status, code, None)
-
-
-def test_faults_behind_us_are_internal_errors_with_a_reason() -> None:
-    assert told(BackendUnavailable("files", "gone")) == (
-        200,
-        -32603,
-        {"reason": "backend_unavailable", "server": "files"},
-    )
-    assert told(LimitReached("calls", 1))[:2] == (200, -32603)
-    assert told(RuntimeError("x")) == (200, -32603, None)
-
-
-@pytest.mark.parametrize(
-    ("failed", "expected"),
-    [
-        (Failed(-32002, "no", raw({"uri": "u"}), "resource_not_found"), (400, -32602, {"uri": "u"})),
-        (Failed(-32602, "no", raw({"uri": "u"}), "resource_not_found"), (400, -32602, {"uri": "u"})),
-        (Failed(-32602, "unknown tool"), (400, -32602, None)),
-        (Failed(-32601, "no prompts here"), (404, -32601, None)),
-        (Failed(-32603, "boom", raw([1])), (200, -32603, [1])),
-        (Failed(4711, "app", raw("x")), (200, 4711, "x")),
-        (Failed(-32042, "open it", raw({"elicitations": []})), (200, -32603, {"elicitations": []})),
-        (Failed(-32020, "header"), (200, -32603, None)),
-        (Failed(-32022, "version"), (200, -32603, None)),
-        (Failed(-32021, "capability"), (200, -32603, None)),
-        (Failed(-32001, "timeout"), (200, -32603, None)),
-        (Failed(-32000, "closed", raw(1)), (200, -32603, 1)),
-        (Failed(-32800, "cancelled"), (200, -32603, None)),
-        (Failed(-32019, "old"), (200, -32603, None)),
-    ],
-)
-@pytest.mark.shows("EB-F19")
-def test_a_backends_error_crosses_unless_its_code_means_nothing_here(failed: Failed, expected: Any) -> None:
-    status, code, data = told(failed, "resources/read")
-    if code == -32603 and failed.code != -32603:
-        assert data["upstream_code"] == failed.code
-        assert data["reason"]
-        data = data.get("upstream_data")
-    assert (status, code, data) == expected
-
-
-@pytest.mark.parametrize(
-    ("declared", "expected"),
-    [({}, (400, -32021)), ({"roots": raw({})}, (400, -32021)), ({"sampling": raw({})}, (200, -32603))],
-)
-def test_a_capability_that_the_client_lacks_is_told_as_the_backend_told_it(declared: Any, expected: Any) -> None:
-    failed = Failed(-32021, "needs sampling", raw({"requiredCapabilities": {"sampling": {}}}))
-    status, written = write_error(failed, "tools/call", declared)
-    assert (status, written.code) == expected
-
-
 def test_a_tool_that_misses_what_its_client_has_fails_as_a_tool() -> None:
     failed = Failed(-32021, "needs sampling", raw({"requiredCapabilities": {"sampling": {}}}))
     assert done_instead("tools/call", failed, {}) is None
     instead = done_instead("tools/call", failed, {"sampling": raw({})})
     assert instead is not None
     assert read_value(instead.payload.raw())["isError"] is True
-
-
-def test_a_retired_code_is_never_said() -> None:
-    assert told(ClientFault(-32002, "no", {"uri": "u"}), "resources/read") == (400, -32602, {"uri": "u"})
 
 
 # -- notices

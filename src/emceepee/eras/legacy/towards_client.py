@@ -22,19 +22,32 @@ from emceepee.eras.faults import (
     untellable,
 )
 from emceepee.eras.legacy.reshape import reshaped
+from emceepee.eras.legacy.tasks import read_wish, write_status
 from emceepee.eras.meta import split_meta
 from emceepee.eras.needs_asking import result_instead as result_instead
 from emceepee.eras.notices import LOG, UPDATED, list_changed_method, write_params, write_progress
-from emceepee.eras.peek import is_object
+from emceepee.eras.peek import is_null, is_object
 from emceepee.eras.requests import ReadCall, carried_params
 from emceepee.eras.revisions import LATEST_LEGACY, negotiate, older
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import INVALID_PARAMS, ErrorObject, Request, RequestId, write_notification
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel
-from emceepee.vocabulary.notices import ListChanged, LogLine, Notice, OtherNotice, Progress, ResourceUpdated
+from emceepee.vocabulary.notices import (
+    ListChanged,
+    LogLine,
+    MadeTask,
+    Notice,
+    OtherNotice,
+    Progress,
+    ResourceUpdated,
+    TaskChanged,
+)
 from emceepee.vocabulary.outcomes import Done, Failed
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, read_text, write
+
+_TASKS: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+"""Any tool may be run as a task by us, so each server has them."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -80,14 +93,25 @@ def _narrowed(capabilities: Fields, revision: str) -> dict[str, Any]:
     kept = offered(capabilities)
     if older(revision, "2025-03-26"):
         kept.pop("completions", None)
+    if revision == LATEST_LEGACY and "tools" in kept:
+        kept["tasks"] = _TASKS
     return kept
 
 
-def read_call(request: Request, caller: Caller) -> ReadCall:
+def read_call(request: Request, caller: Caller, revision: str = LATEST_LEGACY) -> ReadCall:
     """A request to be carried. Raises `ClientFault` -32601 for one that is not, -32602 for a wrong shape."""
     split = split_meta(carried_params(request))
     call = Call(request.method, split.params, caller, split.crossing, split.token is not None)
+    if "task" in split.params:
+        _note_wish(call, split.params.pop("task"), revision)
     return ReadCall(call, split.token, split.workspace)
+
+
+def _note_wish(call: Call, wish: Raw, revision: str) -> None:
+    """Where nothing can be run as a task the wish is ignored, as the revision has it."""
+    if call.method == "tools/call" and revision == LATEST_LEGACY and not is_null(wish):
+        call.task_ttl_ms = read_wish(wish)
+        call.tasks = "asks"
 
 
 def read_level(params: Raw | None) -> LogLevel:
@@ -145,3 +169,7 @@ def write_notice(notice: Notice, token: RequestId | None, revision: str) -> byte
             return write_notification(UPDATED, write_params(notice))
         case OtherNotice():
             return write_notification(notice.method, write_params(notice) if notice.params else None)
+        case TaskChanged():
+            return write_status(notice.task) if revision == LATEST_LEGACY else None
+        case MadeTask():
+            return None

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from emceepee.eras.capabilities import offered
+from emceepee.eras.capabilities import TASKS_EXTENSION, offered
 from emceepee.eras.faults import Incomplete, Violation
 from emceepee.eras.meta import SERVER_INFO
 from emceepee.eras.modern.cacheable import write_hints
@@ -30,12 +30,20 @@ def write_discover(capabilities: Fields, server_info: Raw, instructions: str | N
     found: dict[str, Any] = {
         "resultType": "complete",
         "supportedVersions": SUPPORTED,
-        "capabilities": offered(capabilities),
+        "capabilities": _with_tasks(offered(capabilities)),
         **({} if instructions is None else {"instructions": instructions}),
         **read_fields(b"{" + write_hints(None)[1:] + b"}"),
         "_meta": {SERVER_INFO: server_info},
     }
     return write(found)
+
+
+def _with_tasks(capabilities: dict[str, Any]) -> dict[str, Any]:
+    """Where there are tools, any of them may be run as a task by us."""
+    extensions = capabilities.get("extensions", {})
+    if "tools" not in capabilities or not isinstance(extensions, dict):
+        return capabilities
+    return capabilities | {"extensions": extensions | {TASKS_EXTENSION: {}}}
 
 
 def write_discover_params(client_info: Raw, revision: str = MODERN) -> bytes:

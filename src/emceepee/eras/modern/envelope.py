@@ -25,9 +25,19 @@ from emceepee.vocabulary.raw_json import EMPTY_OBJECT, Fields, read_text, to_raw
 Headers: TypeAlias = Mapping[str, Sequence[str]]
 """Lower-case names, each with all its values in the order they came."""
 
-METHODS = CARRIED | {"server/discover", "subscriptions/listen"}
-NAMING = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+METHODS = CARRIED | {"server/discover", "subscriptions/listen", "tasks/get", "tasks/update", "tasks/cancel"}
+NAMING = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 """Which param is mirrored in `Mcp-Name`."""
+
+_NAMED_BY_AN_EXTENSION = "taskId"
+"""Clients that know the core of the revision only do not send the header for it; one that is sent must agree."""
 
 _ROUTING = ("mcp-protocol-version", "mcp-method", "mcp-name")
 
@@ -41,6 +51,7 @@ class _Params(msgspec.Struct):
     meta: Raw = msgspec.field(name="_meta", default=ABSENT)
     name: Raw = ABSENT
     uri: Raw = ABSENT
+    task_id: Raw = msgspec.field(name="taskId", default=ABSENT)
 
 
 _params_decoder = msgspec.json.Decoder(_Params)
@@ -128,12 +139,12 @@ def _disagreement(method: str, params: _Params, version: str | None, headers: He
     if named_method != method:
         return "Mcp-Method header does not match the method in the body"
     key = NAMING.get(method)
-    target = params.name if key == "name" else params.uri
+    target = params.name if key == "name" else params.uri if key == "uri" else params.task_id
     if key is None or target is ABSENT or is_null(target):
         return None
     named = _single(headers, "mcp-name")
     if named is None:
-        return "Mcp-Name header is missing"
+        return None if key == _NAMED_BY_AN_EXTENSION else "Mcp-Name header is missing"
     decoded = decode_value(named)
     if decoded is None or decoded != read_text(target):
         return f"Mcp-Name header does not match params.{key}"

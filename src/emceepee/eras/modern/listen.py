@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from emceepee.eras.capabilities import TASKS_EXTENSION
+from emceepee.eras.capabilities import declares_tasks
 from emceepee.eras.meta import SERVER_INFO, SUBSCRIPTION_ID, split_meta
 from emceepee.eras.modern.envelope import write_envelope
+from emceepee.eras.modern.tasks import needs_extension, write_task_notice
 from emceepee.eras.notices import UPDATED, list_changed_method
-from emceepee.eras.refusal import MISSING_CAPABILITY
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import INVALID_PARAMS, Request, RequestId, write_notification
-from emceepee.vocabulary.notices import Interest, ListChanged, ListKind, Notice, ResourceUpdated
+from emceepee.vocabulary.notices import Interest, ListChanged, ListKind, Notice, ResourceUpdated, TaskChanged
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, write
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -43,17 +43,15 @@ _id_decoder: msgspec.json.Decoder[int | str] = msgspec.json.Decoder(int | str)
 
 
 def read_listen(request: Request) -> Interest:
-    """What a client wants to hear. Tasks in it are not honoured, as we have none. Raises `ClientFault`."""
+    """What a client wants to hear. Raises `ClientFault`."""
     try:
         params = read_fields(request.params or b"{}")
         wished = _filter_decoder.decode(params["notifications"])
     except (KeyError, NotThatShape, msgspec.DecodeError, UnicodeDecodeError):
         message = "subscriptions/listen: params.notifications must be an object of flags and lists of strings"
         raise ClientFault(INVALID_PARAMS, message) from None
-    if wished.tasks is not None and not _declares_tasks(split_meta(params).capabilities):
-        required: dict[str, Any] = {"extensions": {TASKS_EXTENSION: {}}}
-        message = f"taskIds need the client capability {TASKS_EXTENSION}"
-        raise ClientFault(MISSING_CAPABILITY, message, {"requiredCapabilities": required})
+    if wished.tasks is not None and not declares_tasks(split_meta(params).capabilities or {}):
+        raise needs_extension("taskIds in a subscription")
     return _interest(wished)
 
 
@@ -71,6 +69,8 @@ def write_listen_notice(notice: Notice, listen_id: RequestId) -> bytes | None:
         case ResourceUpdated():
             params: dict[str, Any] = {**notice.params, "_meta": _tagged(notice.params.get("_meta"), listen_id)}
             return write_notification(UPDATED, write(params))
+        case TaskChanged():
+            return write_task_notice(notice.task, listen_id)
         case _:
             return None
 
@@ -108,24 +108,19 @@ def _interest(wished: _Filter) -> Interest:
         (wished.prompts, "prompts"),
         (wished.resources, "resources"),
     )
-    return Interest(frozenset(kind for flag, kind in flags if flag), frozenset(wished.uris or ()))
+    lists = frozenset(kind for flag, kind in flags if flag)
+    return Interest(lists, frozenset(wished.uris or ()), frozenset(wished.tasks or ()))
 
 
 def _filter(interest: Interest) -> dict[str, Any]:
     written: dict[str, Any] = {flag: True for flag, kind in _FLAGS if kind in interest.lists}
     if interest.uris:
         written["resourceSubscriptions"] = sorted(interest.uris)
+    if interest.tasks:
+        written["taskIds"] = sorted(interest.tasks)
     return written
 
 
 def _tagged(meta: Raw | None, listen_id: RequestId) -> dict[str, Any]:
     crossing: Fields = {} if meta is None else read_fields(meta)
     return {**crossing, SUBSCRIPTION_ID: listen_id}
-
-
-def _declares_tasks(capabilities: Fields | None) -> bool:
-    raw = None if capabilities is None else capabilities.get("extensions")
-    try:
-        return raw is not None and TASKS_EXTENSION in read_fields(raw)
-    except NotThatShape:
-        return False

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from msgspec import Raw
 
-from emceepee.eras.faults import (
-    URL_ELICITATION_REQUIRED,
-    hidden,
-    means_missing_resource,
-    missing_resource,
-    own_fault,
-    reserved_to_its_speaker,
-    truly_lacks,
-    untellable,
-)
+from emceepee.eras.capabilities import declares_tasks
+from emceepee.eras.faults import truly_lacks
 from emceepee.eras.meta import SERVER_INFO, split_meta
 from emceepee.eras.modern.cacheable import CACHEABLE, write_hints
 from emceepee.eras.modern.discover import write_discover as write_discover
 from emceepee.eras.modern.envelope import check as check
+from emceepee.eras.modern.errors import STATUSES as STATUSES
+from emceepee.eras.modern.errors import write_error as write_error
 from emceepee.eras.modern.headers import check_header_params as check_header_params
 from emceepee.eras.modern.listen import read_listen as read_listen
 from emceepee.eras.modern.listen import write_acknowledged as write_acknowledged
@@ -32,25 +26,13 @@ from emceepee.eras.notices import LOG, write_params, write_progress
 from emceepee.eras.peek import TopLevel, is_array, is_object, may_mention
 from emceepee.eras.requests import ReadCall, carried_params
 from emceepee.errors import ClientFault
-from emceepee.protocol.messages import INVALID_PARAMS, ErrorObject, Request, RequestId, write_notification
+from emceepee.protocol.messages import INVALID_PARAMS, Request, RequestId, write_notification
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, at_least
 from emceepee.vocabulary.notices import LogLine, Notice, OtherNotice, Progress
 from emceepee.vocabulary.outcomes import Done, Failed
 from emceepee.vocabulary.raw_json import Fields, Payload, read_fields, read_items, to_raw, write, write_members
-
-STATUSES = {
-    -32700: 400,
-    -32600: 400,
-    -32602: 400,
-    -32020: 400,
-    -32021: 400,
-    -32022: 400,
-    -32601: 404,
-}
-"""HTTP status by error code, 200 for all others. One table for our errors and for those that backends answered: 2.12
-wants 400 for a relayed -32602, the reference SDK does it for each, and a client may not read more into it than the body
-says (V7), so two tables would only make the status depend on who noticed first."""
+from emceepee.vocabulary.tasks import TaskTerms
 
 _COMPLETE = b'{"resultType":"complete"'
 _OPEN_META = b',"_meta":{"%s":' % SERVER_INFO.encode()
@@ -62,10 +44,13 @@ _MAY_BE_EMPTY = 16
 def read_call(request: Request, scope: Scope, principal: str) -> ReadCall:
     """A request which the ladder let through. Raises `ClientFault` for params of a wrong shape."""
     split = split_meta(carried_params(request))
+    # A former revision's word; whether there is a task is not for the client to say in this one.
+    split.params.pop("task", None)
     if "requestState" in split.params:
         raise ClientFault(INVALID_PARAMS, "Invalid or expired requestState")
     caller = Caller(scope, principal, split.capabilities or {}, split.client_info)
-    call = Call(request.method, split.params, caller, split.crossing, split.token is not None, split.log_level)
+    terms: TaskTerms = "takes" if declares_tasks(caller.capabilities) else "silent"
+    call = Call(request.method, split.params, caller, split.crossing, split.token is not None, split.log_level, terms)
     return ReadCall(call, split.token, split.workspace)
 
 
@@ -120,29 +105,6 @@ def done_instead(method: str, failed: Failed, declared: Fields) -> Done | None:
     """What a model is told of a tool that misses what its client has and cannot be asked for here; else None."""
     raw = None if truly_lacks(failed, declared) else result_instead(method, failed)
     return None if raw is None else Done(Payload(raw=raw))
-
-
-def write_error(error: BaseException | Failed, method: str, declared: Fields | None = None) -> tuple[int, ErrorObject]:
-    """HTTP status and error, for one of ours or one that a backend answered. `declared` are the capabilities of the
-    client, where they are known."""
-    told = _told(error, method, declared)
-    return STATUSES.get(told.code, 200), told
-
-
-def _told(error: BaseException | Failed, method: str, declared: Fields | None) -> ErrorObject:
-    if means_missing_resource(error, method):
-        return missing_resource(error, INVALID_PARAMS)
-    if not isinstance(error, Failed):
-        return own_fault(error)
-    if declared is not None and truly_lacks(error, declared):
-        return ErrorObject(error.code, error.message, error.data)
-    if (told := untellable(error)) is not None:
-        return told
-    if error.code == URL_ELICITATION_REQUIRED:
-        return hidden(error, "url_elicitation_required")
-    if reserved_to_its_speaker(error.code):
-        return hidden(error)
-    return ErrorObject(error.code, error.message, error.data)
 
 
 def write_notice(notice: Notice, token: RequestId | None, log_level: LogLevel | None) -> bytes | None:
