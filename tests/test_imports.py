@@ -70,6 +70,13 @@ ARROWS: dict[str, dict[str, str]] = {
         "runtime": "deadlines, ids and tasks",
         "observability": "a connection that changes is told",
     },
+    "tools": {
+        "vocabulary": "names, levels, and JSON",
+        "protocol": "a local server is one end of a conversation, and asks too",
+        "runtime": "deadlines, and a name for each connection",
+        "sampling": "what a model is asked, and what it answers",
+        "backends.in_memory": "the door by which a server in this process is reached",
+    },
     "relay": MIDDLE,
     "meta_tools": {**MIDDLE, "relay": "a meta-tool carries calls as any surface does"},
     "front": {

@@ -11,9 +11,10 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 from emceepee import __version__
-from emceepee.backends.definition import ServerDefinition
+from emceepee.backends.definition import InProcess, ServerDefinition
 from emceepee.backends.demo import DemoServer
 from emceepee.backends.dial import Doors, ServerDialer
 from emceepee.backends.http_client import HttpClient
@@ -43,6 +44,8 @@ from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.sessions.directory import Directory
 from emceepee.sessions.handles import may_name
 from emceepee.sessions.workspaces import Workspaces
+from emceepee.tools.conversation import LocalConversation
+from emceepee.tools.local_server import LocalServer
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.raw_json import to_raw
 
@@ -96,8 +99,10 @@ class Gateway:
         clock: Clock | None = None,
         ids: Ids | None = None,
         hosted: Mapping[str, Host] | None = None,
+        local: Sequence[LocalServer] = (),
     ) -> None:
         clock, ids = clock or SystemClock(), ids or SystemIds()
+        definitions, hosted = _with_local(definitions, hosted or {}, local)
         self.settings = settings
         self.tasks = TaskScope("gateway")
         self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits.max_servers)
@@ -199,6 +204,14 @@ class Gateway:
         await self.pool.close()
 
 
+def _with_local(
+    definitions: Sequence[ServerDefinition], hosted: Mapping[str, Host], local: Sequence[LocalServer]
+) -> tuple[Sequence[ServerDefinition], Mapping[str, Host]]:
+    """Python functions are servers like any others, under their own names."""
+    defined = [ServerDefinition(server.name, InProcess(server.name)) for server in local]
+    return (*definitions, *defined), {**hosted, **{one.name: partial(LocalConversation, one) for one in local}}
+
+
 @asynccontextmanager
 async def open_backends(
     definitions: Sequence[ServerDefinition], environment: Mapping[str, str] = os.environ
@@ -212,11 +225,14 @@ async def open_backends(
 
 
 async def serve_http(
-    settings: Settings, definitions: Sequence[ServerDefinition], ready: Callable[[str], None] = lambda url: None
+    settings: Settings,
+    definitions: Sequence[ServerDefinition],
+    ready: Callable[[str], None] = lambda url: None,
+    local: Sequence[LocalServer] = (),
 ) -> None:
     """Until a signal says stop. Raises `OperatorFault` when the port cannot be had, before anything is started."""
     listening = bind(settings.host, settings.port)
-    gateway = Gateway(settings, definitions)
+    gateway = Gateway(settings, definitions, local=local)
     gateway.registry.listening_on(f"{listening.host}:{listening.port}")
     server = HttpServer(gateway.front, listening, settings.for_front())
     look_for_circles_less_often()
@@ -228,10 +244,12 @@ async def serve_http(
             await gateway.close()
 
 
-async def serve_stdio(settings: Settings, definitions: Sequence[ServerDefinition], path: str) -> None:
+async def serve_stdio(
+    settings: Settings, definitions: Sequence[ServerDefinition], path: str, local: Sequence[LocalServer] = ()
+) -> None:
     """One client on our standard streams, until it closes its end or a signal says stop. The path names the surface."""
     claimed = claim_standard_streams()
-    gateway = Gateway(settings, definitions)
+    gateway = Gateway(settings, definitions, local=local)
     surface = gateway.surface(path)
     assert surface is not None, "the command line has checked the path"
     entrance = await open_input(claimed.read_fd)

@@ -172,6 +172,9 @@ class ScriptedConnection:
     def opened(self, channel: Channel) -> None:
         self.channel = channel
 
+    def closed(self) -> None:
+        """It goes on with what it does; a script says when it ends."""
+
     def say(self, message: bytes) -> None:
         assert self.channel is not None, "nobody is connected"
         self.channel.say(message)

@@ -163,6 +163,9 @@ class DemoServer:
     def opened(self, channel: Channel) -> None:
         """It never says anything unasked."""
 
+    def closed(self) -> None:
+        """It keeps nothing that would have to go."""
+
     async def handle(self, message: Message, say: Say) -> None:
         if not isinstance(message, Request):
             return

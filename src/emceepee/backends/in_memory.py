@@ -59,6 +59,10 @@ class InProcessServer(Protocol):
         """Before the first message."""
         ...
 
+    def closed(self) -> None:
+        """Nobody is there any more, and what is handled now ends. Called once or more, also when it hung up itself."""
+        ...
+
     async def handle(self, message: Message, say: Say) -> None:
         """One message; `say` the answer, and before it what belongs to it. Runs beside the handling of others.
         Cancelled when the caller gave up, and then nothing is said."""
@@ -143,6 +147,7 @@ class InMemoryTransport:
     def hang_up(self, detail: str) -> None:
         inbox, self._inbox = self._inbox, None
         self._gone = detail
+        self._hosted.closed()
         for task in self._handling.values():
             task.cancel()
         if inbox is not None:
@@ -151,4 +156,5 @@ class InMemoryTransport:
     async def close(self) -> None:
         self._inbox = None
         self._gone = "the connection was closed"
+        self._hosted.closed()
         await self._tasks.close()

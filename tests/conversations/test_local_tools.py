@@ -1,0 +1,43 @@
+"""Tools in Python behind the whole gateway: on each surface, for clients of both eras."""
+
+from __future__ import annotations
+
+from emceepee.app import Gateway
+from examples.local_tools import poems
+from tests.conversations.house import House
+
+
+def house() -> House:
+    made = House({})
+    made.gateway = Gateway(environment={}, clock=made.clock, local=[poems])
+    return made
+
+
+async def test_a_legacy_client_calls_one_on_its_own_path_and_among_the_others() -> None:
+    made = house()
+    own = await made.legacy_client("/servers/poems/mcp")
+    answer = await own.call("tools/call", {"name": "read", "arguments": {"text": "Old pond"}})
+    assert answer["result"]["structuredContent"] == {"text": "Old pond", "mood": None}
+    merged = await made.legacy_client("/direct/mcp")
+    tools = (await merged.call("tools/list", {}))["result"]["tools"]
+    assert {tool["name"] for tool in tools} == {"poems__read", "poems__sign"}
+    await made.close()
+
+
+async def test_a_modern_client_is_told_what_is_wrong_with_its_arguments() -> None:
+    made = house()
+    modern = made.modern_client("/servers/poems/mcp")
+    answer = await modern.call("tools/call", {"name": "read", "arguments": {"text": " "}})
+    result = answer["result"]
+    assert result["isError"] is True
+    assert result["content"][0]["text"] == "there is no poem in 'text'"
+    await made.close()
+
+
+async def test_the_meta_tools_reach_it_too() -> None:
+    made = house()
+    client = await made.legacy_client("/mcp")
+    arguments = {"server": "poems", "tool": "sign", "args": {"text": "Old pond"}}
+    answer = await client.call("tools/call", {"name": "execute_tool", "arguments": arguments})
+    assert answer["result"]["content"][0]["text"] == "Old pond\n  Anonymous"
+    await made.close()
