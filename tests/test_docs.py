@@ -168,6 +168,7 @@ _SAID = {
     "boolean": "boolean",
     "strings": "list of strings",
     "string_map": "map of strings",
+    "text_or_object": "string or object",
     "object": "object",
 }
 

@@ -27,6 +27,7 @@ UNPAIRED: dict[str, str] = {
     "state/recording.py": "records and a Protocol; each table in state/ writes through it",
     "state/settings.py": "records without behaviour",
     "vocabulary/abilities.py": "records without behaviour",
+    "vocabulary/asks.py": "records without behaviour",
     "vocabulary/calls.py": "records without behaviour",
     "vocabulary/notices.py": "records without behaviour",
     "vocabulary/outcomes.py": "records without behaviour",

@@ -113,6 +113,7 @@ class Gateway:
         self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay(), self.workspaces)
         self.pool.on_attached = self.middle.news.connected
         self.pool.on_scope_lost = self.middle.news.lost
+        self.pool.door_of = self.middle.asks.door
         self.workspaces.end_all = self.middle.forget
         if settings.auto_connect:
             self.workspaces.on_made = AutoConnect(self.middle.reach).begin

@@ -11,7 +11,10 @@ from msgspec import Raw
 from emceepee.backends.conversation import MAX_COURTESIES, Conversation
 from emceepee.backends.transport import Origin
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, BackendViolation, OutcomeUnknown
+from emceepee.protocol.inbound import Debt
 from emceepee.protocol.messages import Failure, Result
+from emceepee.vocabulary.outcomes import Done, Failed, Outcome
+from emceepee.vocabulary.raw_json import Payload
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.fake_transport import FakeTransport
 
@@ -20,9 +23,11 @@ class Ears:
     """Hears for one question, or for the conversation."""
 
     takes_logs = True
+    call = None
 
     def __init__(self) -> None:
         self.heard: list[str] = []
+        self.owed: list[Debt] = []
         self.faults: list[BackendFault] = []
 
     def progress(self, params: Raw) -> None:
@@ -30,6 +35,13 @@ class Ears:
 
     def told(self, method: str, params: Raw | None, origin: Origin | None = None) -> None:
         self.heard.append(method)
+
+    def raised(self, owed: Debt) -> Outcome | None:
+        self.owed.append(owed)
+        return Failed(-32601, "not here") if owed.method == "roots/list" else None
+
+    def ask_cancelled(self, owed: Debt) -> None:
+        self.heard.append(f"{owed.id} cancelled")
 
     def lost(self, fault: BackendFault) -> None:
         self.faults.append(fault)
@@ -194,10 +206,11 @@ async def test_progress_and_messages_of_its_own_stream_reach_the_question_and_th
     assert table.unasked.heard == ["notifications/message"]
 
 
-async def test_a_ping_is_answered_and_anything_else_that_is_asked_is_refused(table: Table) -> None:
+async def test_a_ping_is_answered_here_and_what_the_owner_refuses_at_once(table: Table) -> None:
     table.transport.say({"id": 1, "method": "ping"})
-    table.transport.say({"id": 2, "method": "sampling/createMessage", "params": {}})
+    table.transport.say({"id": 2, "method": "roots/list", "params": {}})
     await settle()
+    assert [owed.id for owed in table.unasked.owed] == [2]
     assert table.transport.written[0] == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert table.transport.written[1]["error"]["code"] == -32601
 
@@ -216,3 +229,37 @@ async def test_a_server_that_pings_and_pings_and_reads_nothing_costs_a_bounded_n
     stuck.set()
     await table.conversation.close()
     assert len(asyncio.all_tasks()) <= before
+
+
+async def test_what_is_asked_goes_to_the_owner_and_is_answered_once_when_he_says_so(table: Table) -> None:
+    table.transport.say({"id": 5, "method": "elicitation/create", "params": {}})
+    table.transport.say({"id": "5", "method": "elicitation/create", "params": {}})
+    await settle()
+    assert table.transport.written == []
+    number, text = table.unasked.owed
+    table.conversation.reply(text, Failed(-1, "no", Raw(b'{"why":1}')))
+    table.conversation.reply(number, Done(Payload.of({"action": "cancel"})))
+    table.conversation.reply(number, Failed(-1, "twice"))
+    await settle()
+    assert table.transport.written == [
+        {"jsonrpc": "2.0", "id": "5", "error": {"code": -1, "message": "no", "data": {"why": 1}}},
+        {"jsonrpc": "2.0", "id": 5, "result": {"action": "cancel"}},
+    ]
+    await table.conversation.close()
+
+
+async def test_what_the_server_takes_back_or_nobody_would_understand_is_not_answered(table: Table) -> None:
+    for number in (1, 2):
+        table.transport.say({"id": number, "method": "elicitation/create"})
+    table.transport.say({"method": "notifications/cancelled", "params": {"requestId": 1}})
+    first, second = table.unasked.owed
+    table.conversation.write_off(second)
+    for owed in (first, second):
+        table.conversation.reply(owed, Done(Payload.of({})))
+    await settle()
+    assert table.unasked.heard == ["1 cancelled"]
+    assert table.transport.written == []
+    # The id is free again: a server that starts anew counts from the beginning.
+    table.transport.say({"id": 2, "method": "elicitation/create"})
+    assert len(table.unasked.owed) == 3
+    await table.conversation.close()

@@ -14,6 +14,7 @@ from emceepee.backends.connection import Link
 from emceepee.backends.definition import InProcess, ServerDefinition
 from emceepee.backends.pool import OnLost, Pool, Settings
 from emceepee.errors import BackendTimeout, BackendUnavailable, LimitReached, OutcomeUnknown
+from emceepee.vocabulary.asks import CLOSED, AskDoor
 from emceepee.vocabulary.notices import EVERY_LIST, Interest, Notice, ResourceUpdated
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.fake_links import FakeDialer
@@ -230,9 +231,9 @@ async def test_a_connection_is_connecting_before_anything_is_dialled(house: Hous
     states: list[str] = []
     dial = house.dialer.dial
 
-    async def watched(definition: ServerDefinition, on_lost: OnLost) -> tuple[Link, bool]:
+    async def watched(definition: ServerDefinition, on_lost: OnLost, door: AskDoor) -> tuple[Link, bool]:
         states.append(house.pool.status("files", "s1").state)
-        return await dial(definition, on_lost)
+        return await dial(definition, on_lost, door)
 
     house.dialer.dial = watched  # type: ignore[method-assign]
     assert house.pool.status("files", "s1").state == "not_connected"
@@ -342,3 +343,14 @@ async def test_trying_out_another_definition_of_a_name_leaves_its_link_alone_and
     with pytest.raises(BackendTimeout, match="within"):
         await house.pool.try_out(FILES)
     assert (len(house.pool), house.pool.handles) == (1, 1)
+
+
+async def test_a_server_is_told_what_its_scope_can_be_asked_and_one_that_all_share_nothing(house: House) -> None:
+    mine = AskDoor(frozenset(("form",)))
+    house.pool.door_of = lambda server, scopes: mine if "a" in scopes else CLOSED
+    await house.pool.connection("files", "a")
+    await house.pool.connection("files", "b")
+    assert house.dialer.doors == [mine, CLOSED]
+    house.definitions["all"] = ServerDefinition("all", InProcess("all"), affinity="shared", connect_timeout=0.05)
+    await house.pool.connection("all", "a")
+    assert house.dialer.doors[2] is CLOSED

@@ -32,6 +32,10 @@ def test_these_are_the_tools() -> None:
         "complete",
         "get_notifications",
         "get_logs",
+        "get_sampling_requests",
+        "respond_to_sampling",
+        "get_elicitations",
+        "respond_to_elicitation",
         "list_tasks",
         "get_task",
         "get_task_result",
@@ -53,6 +57,12 @@ def test_these_are_the_tools() -> None:
         ("get_server_status", {"server"}, ["server"]),
         ("close_workspace", {"workspace"}, ["workspace"]),
         ("get_task_result", {"task_id", "timeout_ms"}, ["task_id"]),
+        ("respond_to_elicitation", {"request_id", "action", "content"}, ["request_id", "action"]),
+        (
+            "respond_to_sampling",
+            {"request_id", "role", "content", "model", "stop_reason"},
+            ["request_id", "content", "model"],
+        ),
     ],
 )
 def test_inputs_have_the_names_that_were_promised(tool: str, names: set[str], required: list[str]) -> None:
@@ -102,6 +112,8 @@ def test_each_tool_says_what_it_does_and_whether_it_changes_anything() -> None:
         "execute_tool",
         "get_notifications",
         "get_logs",
+        "respond_to_sampling",
+        "respond_to_elicitation",
         "cancel_task",
         "open_workspace",
         "close_workspace",

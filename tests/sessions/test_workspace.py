@@ -106,7 +106,35 @@ async def test_a_task_outlives_its_ttl_while_its_server_asks_a_person(clock: Fak
     await clock.advance(599)
     assert kinds(workspace) == ["task_created", "elicitation_request"]
     await clock.advance(1)
-    assert kinds(workspace)[2:] == ["elicitation_expired", "task_expired"]
+    assert kinds(workspace)[2:] == ["elicitation_expired"]
+    # The server was told, and the call goes on with the time that it had left.
+    await clock.advance(199)
+    assert kinds(workspace)[3:] == []
+    await clock.advance(1)
+    assert kinds(workspace)[3:] == ["task_expired"]
+
+
+@pytest.mark.shows("X-CON-02")
+async def test_the_time_that_a_person_took_is_counted_once_and_never_beyond_the_longest_life(clock: FakeClock) -> None:
+    workspace = made(clock)
+    workspace.begin_task(WHAT, None)
+    first, second = [workspace.begin_ask("elicitation", "files", Raw(b"{}"), lambda outcome: None) for _ in range(2)]
+    other = workspace.begin_ask("elicitation", "other", Raw(b"{}"), lambda outcome: None)
+    await clock.advance(100)
+    workspace.asks.answer("elicitation", first.id, {"action": "decline"})
+    workspace.withdraw_ask(other, "gone")
+    workspace.withdraw_ask(other, "gone")
+    await clock.advance(100)
+    workspace.withdraw_ask(second, "gone")
+    assert workspace.tasks.next_deadline() == clock.now() + 300
+    workspace.begin_task(WHAT, None, 1_800_000)
+    await clock.advance(100)
+    workspace.begin_ask("elicitation", "files", Raw(b"{}"), lambda outcome: None)
+    await clock.advance(600)
+    assert kinds(workspace)[-1] == "elicitation_expired"
+    await clock.advance(1100)
+    assert kinds(workspace)[-1] == "task_expired"
+    assert workspace.tasks.views() == []
 
 
 @pytest.mark.shows("X-BUG-22", "A-TSK-07")

@@ -14,6 +14,7 @@ from emceepee.backends.pool import OnLost
 from emceepee.backends.recovery import Identity
 from emceepee.errors import BackendFault, BackendUnavailable
 from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.asks import CLOSED, AskDoor
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import Interest
@@ -76,6 +77,7 @@ class FakeDialer:
     def __init__(self) -> None:
         self.links: list[FakeLink] = []
         self.dials = 0
+        self.doors: list[AskDoor] = []
         self.gate = asyncio.Event()
         self.gate.set()
         self.fault: BackendFault | None = None
@@ -94,8 +96,9 @@ class FakeDialer:
     def forget(self, server: str) -> None:
         self.known = False
 
-    async def dial(self, definition: ServerDefinition, on_lost: OnLost) -> tuple[Link, bool]:
+    async def dial(self, definition: ServerDefinition, on_lost: OnLost, door: AskDoor = CLOSED) -> tuple[Link, bool]:
         self.dials += 1
+        self.doors.append(door)
         await self.gate.wait()
         if self.fault is not None:
             raise self.fault

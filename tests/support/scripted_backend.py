@@ -23,7 +23,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from emceepee.backends.in_memory import Channel, Say
-from emceepee.protocol.messages import Message, Notification, Request, RequestId, write_failure, write_result
+from emceepee.protocol.messages import (
+    Failure,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Result,
+    write_failure,
+    write_result,
+)
 from emceepee.vocabulary.raw_json import read_value
 
 Json: TypeAlias = dict[str, Any]
@@ -101,6 +110,14 @@ class Turn:
         """On the stream of this request."""
         self.say(notification(method, params))
 
+    async def ask(
+        self, method: str, params: Json, request_id: RequestId = "ask-1", beside: bool = False
+    ) -> Result | Failure:
+        """On the stream of this request, or beside all streams; the answer."""
+        say = self.connection.say if beside else self.say
+        say(message_of({"id": request_id, "method": method, "params": params}))
+        return await self.connection.answer_to(request_id)
+
     def progress(self, value: float, **more: Any) -> None:
         self.notify("notifications/progress", {"progressToken": self.meta["progressToken"], "progress": value} | more)
 
@@ -168,6 +185,10 @@ class ScriptedConnection:
         self.backend = backend
         self.channel: Channel | None = None
         self.listening: dict[RequestId, tuple[Json, Say]] = {}
+        self.answers: dict[RequestId, asyncio.Future[Result | Failure]] = {}
+
+    def answer_to(self, request_id: RequestId) -> asyncio.Future[Result | Failure]:
+        return self.answers.setdefault(request_id, asyncio.get_running_loop().create_future())
 
     def opened(self, channel: Channel) -> None:
         self.channel = channel
@@ -195,6 +216,8 @@ class ScriptedConnection:
         self.backend.note(message)
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
             self.backend.cancelled.append(self.backend.params(message.method)[-1]["requestId"])
+        if isinstance(message, Result | Failure) and message.id is not None:
+            self.answer_to(message.id).set_result(message)
         if isinstance(message, Request):
             await self._answer(Turn(self, message, say))
 

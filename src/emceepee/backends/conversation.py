@@ -14,13 +14,25 @@ from typing import Protocol, TypeAlias
 from msgspec import Raw
 
 from emceepee.backends.transport import Header, Origin, Transport
+from emceepee.eras.asks import undeclared
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, BackendViolation, OutcomeUnknown
 from emceepee.protocol.events import Answer, CancelledByPeer, Ended, Event, Owed, ProgressFor, Refused, Stray, Told
-from emceepee.protocol.messages import METHOD_NOT_FOUND, Failure, Message, Result, write_notification, write_request
+from emceepee.protocol.messages import (
+    INTERNAL_ERROR,
+    Failure,
+    Message,
+    RequestId,
+    Result,
+    write_notification,
+    write_request,
+)
 from emceepee.protocol.outbound import Asked, Lost, RemoteCancelled, TimedOut
 from emceepee.protocol.peer import Debt, Peer
 from emceepee.runtime.clock import Clock, Timer
 from emceepee.runtime.spawn import TaskScope, bounded
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.raw_json import Payload
 
 _log = logging.getLogger("emceepee.backends")
 
@@ -33,14 +45,18 @@ LAST_WRITE_SECONDS = 5.0
 MAX_COURTESIES = 1024
 """Of those, waiting to be written at one time; more than one client's calls that are called off at once."""
 
+_PONG = Done(Payload(b"{}"))
+
 FAREWELL_SECONDS = 1.0
 """What was about to be said when the conversation is closed has this long to leave."""
 
 
 class Hearing(Protocol):
-    """What a question wants to hear while it waits. `takes_logs` is False for what waits but is no call."""
+    """What a question wants to hear while it waits. `takes_logs` is False for what waits but is no call; `call` is what
+    it carries, where that has to be known."""
 
     takes_logs: bool
+    call: Call | None
 
     def progress(self, params: Raw) -> None: ...
 
@@ -51,6 +67,14 @@ class Unasked(Protocol):
     """What the owner of the conversation wants to hear at any time."""
 
     def told(self, method: str, params: Raw | None, origin: Origin) -> None: ...
+
+    def raised(self, owed: Debt) -> Outcome | None:
+        """The server wants something. What it is answered at once; None when `reply` will be called for it."""
+        ...
+
+    def ask_cancelled(self, owed: Debt) -> None:
+        """It wants that no more; `reply` would write nothing."""
+        ...
 
     def lost(self, fault: BackendFault) -> None: ...
 
@@ -212,8 +236,8 @@ class Conversation:
                 self._courtesy(reply)
             case Stray(detail=detail):
                 self._stray(detail)
-            case CancelledByPeer():
-                pass
+            case CancelledByPeer(owed=owed):
+                self.unasked.ask_cancelled(owed)
 
     def _stray(self, detail: str) -> None:
         _log.debug("stray_message", extra={"data": {"server": self.server, "detail": detail}})
@@ -227,13 +251,30 @@ class Conversation:
             self.unasked.told(method, params, origin)
 
     def _owe(self, owed: Debt) -> None:
-        # We declare no capability to ask us anything, so only a ping deserves more than a refusal.
-        if owed.method == "ping":
-            answer = self.peer.answer(owed, b"{}")
+        outcome = _PONG if owed.method == "ping" else self.unasked.raised(owed)
+        if outcome is not None:
+            self.reply(owed, outcome)
+
+    def reply(self, owed: Debt, outcome: Outcome) -> None:
+        """What the server asked is settled. Written once, and not at all when it came too late."""
+        if isinstance(outcome, Done):
+            answer = self.peer.answer(owed, outcome.payload.raw())
         else:
-            answer = self.peer.refuse(owed, METHOD_NOT_FOUND, f"{owed.method} was not declared by this client")
+            answer = self.peer.refuse(owed, outcome.code, outcome.message, outcome.data)
         if answer is not None:
             self._courtesy(answer)
+
+    def write_off(self, owed: Debt) -> None:
+        """Nobody is left who would understand an answer."""
+        self.peer.refuse(owed, INTERNAL_ERROR, "")
+
+    def waits_for(self, request: RequestId | None) -> bool:
+        return request in self._waiting
+
+    def calls(self) -> list[tuple[str, Call]]:
+        """What is being carried, by id, in order of beginning."""
+        waiting = [asked for asked in self._waiting.values() if asked.hearing is not None and not asked.ended]
+        return [(asked.id, asked.hearing.call) for asked in waiting if asked.hearing.call is not None]
 
     def _wake(self, asked: Asked, answer: Answer) -> None:
         asked.answer = answer
@@ -280,15 +321,20 @@ class Conversation:
         self.unasked = _NOBODY
 
 
-class _Nobody:
-    """Implements `Unasked` for a conversation that is over."""
+class Nobody:
+    """Implements `Unasked` for a conversation that has no owner yet, or is over."""
 
     def told(self, method: str, params: Raw | None, origin: Origin) -> None: ...
+
+    def raised(self, owed: Debt) -> Outcome | None:
+        return undeclared(owed.method)
+
+    def ask_cancelled(self, owed: Debt) -> None: ...
 
     def lost(self, fault: BackendFault) -> None: ...
 
 
-_NOBODY = _Nobody()
+_NOBODY = Nobody()
 
 
 def _is_answer(ending: Answer | None) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from msgspec import Raw
 
 from emceepee.backends.connection import Link
-from emceepee.backends.conversation import Conversation
+from emceepee.backends.conversation import Conversation, Nobody
 from emceepee.backends.definition import HttpEndpoint, InProcess, ServerDefinition, StdioLaunch
 from emceepee.backends.era_probe import (
     LEGACY,
@@ -42,6 +42,7 @@ from emceepee.eras.revisions import MODERN
 from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.ids import Ids
+from emceepee.vocabulary.asks import CLOSED, AskDoor
 from emceepee.vocabulary.names import ServerName
 
 _log = logging.getLogger("emceepee.backends")
@@ -51,6 +52,14 @@ HANDSHAKE_SECONDS_PIPE = 60.0
 """A package runner may fetch the server before it starts it. Who waits has a limit of its own; the attempt goes on."""
 
 OnLost = Callable[[Link, BackendFault], None]
+
+
+@dataclass(slots=True, frozen=True)
+class Owner:
+    """Whoever has a link made: what he hears when it is lost, and what its server may ask him."""
+
+    on_lost: OnLost
+    door: AskDoor
 
 
 @dataclass(slots=True, frozen=True)
@@ -83,58 +92,57 @@ class ServerDialer:
     def forget(self, server: ServerName) -> None:
         self._verdicts.forget(server)
 
-    async def dial(self, definition: ServerDefinition, on_lost: OnLost) -> tuple[Link, bool]:
+    async def dial(self, definition: ServerDefinition, on_lost: OnLost, door: AskDoor = CLOSED) -> tuple[Link, bool]:
+        owner = Owner(on_lost, door)
         match definition.launch:
             case HttpEndpoint():
-                link = await self._dial_http(definition, definition.launch, on_lost)
+                link = await self._dial_http(definition, definition.launch, owner)
             case StdioLaunch() | InProcess():
-                link = await self._dial_pipe(definition, on_lost)
+                link = await self._dial_pipe(definition, owner)
         # A server without sessions cannot tell scopes apart, so they may share what leads to it.
         return link, isinstance(link, ModernLink) or definition.affinity == "shared"
 
     # -- HTTP
 
-    async def _dial_http(self, definition: ServerDefinition, endpoint: HttpEndpoint, on_lost: OnLost) -> Link:
+    async def _dial_http(self, definition: ServerDefinition, endpoint: HttpEndpoint, owner: Owner) -> Link:
         if endpoint.kind != "sse":
             try:
-                return await self._dial_streamable(definition, endpoint, on_lost)
+                return await self._dial_streamable(definition, endpoint, owner)
             except HttpRefusal as refusal:
                 if endpoint.kind != "auto" or refusal.status not in NOT_THIS_WAY:
                     raise
         old = SseTransport(definition.name, endpoint.url, endpoint.headers, self._doors.http, self._clock)
-        return await self._legacy(self._converse(definition, old), on_lost, HANDSHAKE_SECONDS_HTTP)
+        return await self._legacy(self._converse(definition, old), owner, HANDSHAKE_SECONDS_HTTP)
 
-    async def _dial_streamable(self, definition: ServerDefinition, endpoint: HttpEndpoint, on_lost: OnLost) -> Link:
+    async def _dial_streamable(self, definition: ServerDefinition, endpoint: HttpEndpoint, owner: Owner) -> Link:
         known = self._verdicts.get(definition.name)
         if known is None or known.era == "modern":
-            link = await self._try_modern(definition, self._http(definition, endpoint), on_lost)
+            link = await self._try_modern(definition, self._http(definition, endpoint), owner)
             if link is not None:
                 return link
         conversation = self._converse(definition, self._http(definition, endpoint))
         try:
-            return await self._legacy(conversation, on_lost, HANDSHAKE_SECONDS_HTTP)
+            return await self._legacy(conversation, owner, HANDSHAKE_SECONDS_HTTP)
         except Refused as refused:
-            return await self._second_thought(definition, refused, self._http(definition, endpoint), on_lost)
+            return await self._second_thought(definition, refused, self._http(definition, endpoint), owner)
 
     def _http(self, definition: ServerDefinition, endpoint: HttpEndpoint) -> HttpTransport:
         return HttpTransport(definition.name, endpoint.url, endpoint.headers, self._doors.http, self._clock)
 
     # -- pipes: child processes, and servers in this process
 
-    async def _dial_pipe(self, definition: ServerDefinition, on_lost: OnLost) -> Link:
+    async def _dial_pipe(self, definition: ServerDefinition, owner: Owner) -> Link:
         known = self._verdicts.get(definition.name)
         if known is None or known.era == "modern":
-            link = await self._probe_pipe(definition, on_lost)
+            link = await self._probe_pipe(definition, owner)
             if link is not None:
                 return link
         try:
-            return await self._legacy(
-                self._converse(definition, self._pipe(definition)), on_lost, HANDSHAKE_SECONDS_PIPE
-            )
+            return await self._legacy(self._converse(definition, self._pipe(definition)), owner, HANDSHAKE_SECONDS_PIPE)
         except Refused as refused:
-            return await self._second_thought(definition, refused, self._pipe(definition), on_lost)
+            return await self._second_thought(definition, refused, self._pipe(definition), owner)
 
-    async def _probe_pipe(self, definition: ServerDefinition, on_lost: OnLost) -> Link | None:
+    async def _probe_pipe(self, definition: ServerDefinition, owner: Owner) -> Link | None:
         """Ask a process for its era. One that answers the probe with an error is used as it is; one that was silent,
         or ended, is replaced by a fresh one that never sees the probe (None)."""
         conversation = self._converse(definition, self._pipe(definition))
@@ -142,11 +150,11 @@ class ServerDialer:
             await conversation.start()
             verdict, answered = await self._probe(conversation, PROBE_SECONDS_PIPE, over_pipe=True)
             if verdict.era == "modern":
-                return self._modern(definition, conversation, verdict, on_lost, over_http=False)
+                return self._modern(definition, conversation, verdict, owner, over_http=False)
             self._refuse_incompatible(definition, verdict)
             self._verdicts.put(definition.name, verdict)
             if answered:
-                return await self._legacy(conversation, on_lost, PROBE_SECONDS_PIPE, started=True)
+                return await self._legacy(conversation, owner, PROBE_SECONDS_PIPE, started=True)
         except BaseException as error:
             await conversation.close()
             if isinstance(error, BackendFault) and self.knows(definition):
@@ -193,7 +201,7 @@ class ServerDialer:
                 return verdict, True
             tried_again = True
 
-    async def _try_modern(self, definition: ServerDefinition, transport: Transport, on_lost: OnLost) -> Link | None:
+    async def _try_modern(self, definition: ServerDefinition, transport: Transport, owner: Owner) -> Link | None:
         """The link when the server is modern, None when it is not; a verdict is kept either way."""
         conversation = self._converse(definition, transport)
         try:
@@ -204,7 +212,7 @@ class ServerDialer:
             await conversation.close()
             raise
         if verdict.era == "modern":
-            return self._modern(definition, conversation, verdict, on_lost, over_http=True)
+            return self._modern(definition, conversation, verdict, owner, over_http=True)
         self._verdicts.put(definition.name, verdict)
         await conversation.close()
         return None
@@ -218,19 +226,21 @@ class ServerDialer:
         definition: ServerDefinition,
         conversation: Conversation,
         verdict: Verdict,
-        on_lost: OnLost,
+        owner: Owner,
         over_http: bool,
     ) -> Link:
         assert verdict.about is not None
         self._verdicts.put(definition.name, verdict)
         # Over modern HTTP closing the stream is the cancellation.
         conversation.cancel_by_notice = not over_http
-        link = ModernLink(conversation, verdict.about, self._client_info, self._clock, self._ids, on_lost, over_http)
+        link = ModernLink(
+            conversation, verdict.about, self._client_info, self._clock, self._ids, owner.on_lost, over_http
+        )
         conversation.unasked = link
         return link
 
-    async def _legacy(self, conversation: Conversation, on_lost: OnLost, seconds: float, started: bool = False) -> Link:
-        link = LegacyLink(conversation, self._client_info, self._ids, on_lost)
+    async def _legacy(self, conversation: Conversation, owner: Owner, seconds: float, started: bool = False) -> Link:
+        link = LegacyLink(conversation, self._client_info, self._ids, owner.on_lost, owner.door)
         conversation.unasked = link
         try:
             if not started:
@@ -243,7 +253,7 @@ class ServerDialer:
         return link
 
     async def _second_thought(
-        self, definition: ServerDefinition, refused: Refused, transport: Transport, on_lost: OnLost
+        self, definition: ServerDefinition, refused: Refused, transport: Transport, owner: Owner
     ) -> Link:
         """`initialize` refused as "unsupported version" means a modern server that was too slow for the probe."""
         if refused.answer.error.code != UNSUPPORTED_VERSION:
@@ -259,14 +269,4 @@ class ServerDialer:
         except BaseException:
             await conversation.close()
             raise
-        return self._modern(definition, conversation, verdict, on_lost, over_http)
-
-
-class Nobody:
-    """Implements `conversation.Unasked` for the moments before there is a link."""
-
-    def told(self, method: str, params: Raw | None, origin: object) -> None:
-        pass
-
-    def lost(self, fault: BackendFault) -> None:
-        pass
+        return self._modern(definition, conversation, verdict, owner, over_http)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from emceepee.backends.connection import OnNotice
+from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.notices import ListChanged, Notice, Progress, ResourceUpdated
 
 ReadNotice: TypeAlias = Callable[[str, Raw | None], Notice | None]
@@ -28,6 +29,7 @@ class CallHearing(msgspec.Struct, eq=False):
     _read_progress: ReadProgress
     _last: float = float("-inf")
     takes_logs: bool = True
+    call: Call | None = None
 
     def progress(self, params: Raw) -> None:
         progress = self._read_progress(params)

@@ -15,15 +15,18 @@ from emceepee.backends.connection import Connection, Link, OnDoubt, OnNotice, id
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.hearing import CallHearing
 from emceepee.backends.http_answers import SessionGone
+from emceepee.backends.link_asks import LinkAsks
 from emceepee.backends.recovery import Identity
 from emceepee.backends.streamable_http import HttpTransport
 from emceepee.backends.transport import GET, PIPE, Origin
 from emceepee.eras.legacy import towards_backend as wire
 from emceepee.eras.modern.towards_backend import filter_tools
 from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
+from emceepee.protocol.inbound import Debt
 from emceepee.protocol.messages import Failure, Result
 from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.asks import CLOSED, AskDoor
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, LogLine, Notice, ResourceUpdated
@@ -44,6 +47,7 @@ class LegacyLink:
         client_info: Raw,
         ids: Ids,
         on_lost: Callable[[Link, BackendFault], None],
+        door: AskDoor = CLOSED,
     ) -> None:
         self._server = conversation.server
         self._conversation = conversation
@@ -54,6 +58,7 @@ class LegacyLink:
         self._client_info = client_info
         self._ids = ids
         self._on_lost = on_lost
+        self._asks = LinkAsks(conversation, door)
         self._about = About()
         self._wants: dict[Connection, Interest] = {}
         self._level: LogLevel | None = None
@@ -98,7 +103,7 @@ class LegacyLink:
 
     async def open(self, timeout: float = HANDSHAKE_SECONDS) -> None:
         """Raises `BackendFault`, or `Refused` when the server answered `initialize` with an error."""
-        params = wire.write_hello(self._client_info)
+        params = wire.write_hello(self._client_info, self._asks.profile)
         answer = await self._conversation.ask("initialize", params, timeout)
         if isinstance(answer, Failure):
             raise Refused(self._server, answer)
@@ -122,6 +127,9 @@ class LegacyLink:
             answer = await self._ask(call, on_notice, timeout)
         except SessionGone as gone:
             raise self._expired(gone) from None
+        except BaseException:
+            self._asks.call_is_over(call)
+            raise
         return self._outcome(call, answer, self._about.revision)
 
     def _expired(self, gone: SessionGone) -> BackendUnavailable:
@@ -141,16 +149,23 @@ class LegacyLink:
         """Not a coroutine of its own: one less to step through for each call."""
         revision = self._about.revision
         span = self._ids.span() if "traceparent" in call.meta else None
-        if on_notice is None:
+        if on_notice is None and not self._asks.profile:
             return self._conversation.ask(call.method, wire.write_call(call, None, revision, span), timeout)
         return self._conversation.ask(
             call.method,
             (lambda token: wire.write_call(call, token, revision, span))
-            if call.wants_progress
+            if call.wants_progress and on_notice is not None
             else wire.write_call(call, None, revision, span),
             timeout,
-            hearing=CallHearing(on_notice, self._changed, wire.read_notice, wire.read_progress),
+            hearing=self._hearing(call, on_notice),
         )
+
+    def _hearing(self, call: Call, on_notice: OnNotice | None) -> CallHearing:
+        hearing = CallHearing(on_notice or self._changed, self._changed, wire.read_notice, wire.read_progress)
+        if self._asks.profile:
+            hearing.call = call
+            hearing.takes_logs = on_notice is not None
+        return hearing
 
     def _outcome(self, call: Call, answer: Result | Failure, revision: str) -> Outcome:
         if isinstance(answer, Failure):
@@ -226,11 +241,20 @@ class LegacyLink:
             if not isinstance(notice, ResourceUpdated) or _covers(interest.uris, notice.uri):
                 who.told(notice)
 
+    def raised(self, owed: Debt) -> Outcome | None:
+        return self._asks.raised(owed)
+
+    def ask_cancelled(self, owed: Debt) -> None:
+        self._asks.cancelled(owed)
+
     # -- the end
 
     def lost(self, fault: BackendFault) -> None:
         self.alive = False
+        # Whoever is told of the loss may refuse what was asked: there is nobody who would understand it.
+        self._asks.write_off()
         self._on_lost(self, fault)
+        self._asks.void()
 
     async def leave(self, who: Connection) -> None:
         """Who shares the session may use it without wishing anything of it, so nothing here says that it is over."""
@@ -244,6 +268,7 @@ class LegacyLink:
     async def close(self) -> None:
         self.alive = False
         self._wants.clear()
+        self._asks.void()
         await self._conversation.close()
 
 

@@ -25,6 +25,7 @@ from emceepee.protocol.messages import Failure, Result
 from emceepee.runtime.backoff import Backoff
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
+from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.notices import NOTHING, Interest, Notice
 
 _log = logging.getLogger("emceepee.backends")
@@ -105,6 +106,7 @@ class _StreamHearing:
 
     __slots__ = ("_listening", "_on_notice", "_resumed", "_stream", "acknowledged")
     takes_logs = False
+    call: Call | None = None
 
     def __init__(
         self,

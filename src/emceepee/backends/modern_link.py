@@ -18,10 +18,12 @@ from emceepee.backends.hearing import CallHearing
 from emceepee.backends.listening import Listening
 from emceepee.backends.recovery import Identity
 from emceepee.backends.transport import Header, Origin
+from emceepee.eras.asks import undeclared
 from emceepee.eras.modern import towards_backend as wire
 from emceepee.eras.modern.headers import HeaderMap
 from emceepee.eras.modern.listen import ACKNOWLEDGED
 from emceepee.errors import BackendFault, BackendViolation
+from emceepee.protocol.inbound import Debt
 from emceepee.protocol.messages import Failure, Result
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.ids import Ids
@@ -263,6 +265,13 @@ class ModernLink:
         for who, interest in list(self._wants.items()):
             if wanted(interest, notice):
                 who.told(notice)
+
+    def raised(self, owed: Debt) -> Outcome | None:
+        """In this era servers ask in their results."""
+        return undeclared(owed.method)
+
+    def ask_cancelled(self, owed: Debt) -> None:
+        pass
 
     # -- the end
 

@@ -22,6 +22,7 @@ from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, Em
 from emceepee.runtime.backoff import Chance, chance
 from emceepee.runtime.clock import Clock, Timer
 from emceepee.runtime.spawn import TaskScope, bounded
+from emceepee.vocabulary.asks import CLOSED, AskDoor
 from emceepee.vocabulary.names import Scope, ServerName
 
 EVERYONE: Scope = "*"
@@ -40,6 +41,10 @@ OnLost = Callable[[Link, BackendFault], None]
 OnAttached = Callable[[Connection, Reconnection | None], None]
 """A scope has a live link to a server: its first (None), or one after a gap."""
 
+DoorOf = Callable[[ServerName, Collection[Scope]], AskDoor]
+"""What a server may ask of the scopes that use a link, now and later, and where it goes. Said once for each link,
+because servers are told so once."""
+
 OnScopeLost = Callable[[ServerName, Scope], None]
 """A scope's link is gone, and nobody here closed it."""
 
@@ -50,8 +55,9 @@ OnHealth = Callable[[ServerName, Scope, str | None], None]
 class Dialer(Protocol):
     """Opens links; `backends.dial` is the real one."""
 
-    async def dial(self, definition: ServerDefinition, on_lost: OnLost) -> tuple[Link, bool]:
-        """A live link, and whether every scope may use it. Raises `BackendFault`. Bounded by itself."""
+    async def dial(self, definition: ServerDefinition, on_lost: OnLost, door: AskDoor = CLOSED) -> tuple[Link, bool]:
+        """A live link, and whether every scope may use it; its server may ask what the door says. Raises
+        `BackendFault`. Bounded by itself."""
         ...
 
     def knows(self, definition: ServerDefinition) -> bool:
@@ -103,6 +109,7 @@ class Pool:
         self._rounds: Timer | None = None
         self.principal_of: Callable[[Scope], Scope] = lambda scope: scope
         self.on_attached: OnAttached = lambda connection, again: None
+        self.door_of: DoorOf = lambda server, scopes: CLOSED
         self.on_scope_lost: OnScopeLost = lambda server, scope: None
         self.on_scope_expired: OnScopeLost = lambda server, scope: None
         """Its session is gone and is being made anew; `on_attached` or `on_scope_lost` follows."""
@@ -239,7 +246,10 @@ class Pool:
         return self._dialer.outdated(definition)
 
     async def dial(self, supervisor: Supervisor) -> tuple[Link, bool]:
-        return await self._dialer.dial(supervisor.definition, supervisor.lost)
+        definition = supervisor.definition
+        # What all scopes share can ask nobody: nobody could say whom it means.
+        door = CLOSED if definition.affinity == "shared" else self.door_of(definition.name, supervisor.scopes)
+        return await self._dialer.dial(definition, supervisor.lost, door)
 
     def reached(self, supervisor: Supervisor, for_everyone: bool) -> None:
         self._go_rounds()

@@ -116,6 +116,8 @@ class Settings:
     """A new workspace connects to every server at once, in the background; otherwise each when it is first used."""
     log_level: Level = "info"
     log_format: LogFormat = "auto"
+    promote_on_ask: bool = _RELAY.promote_on_ask
+    """Whether `execute_tool` answers at once when its server asks something, and the call goes on as a task."""
     timeouts: Timeouts = field(default_factory=Timeouts)
     limits: Limits = field(default_factory=Limits)
 
@@ -155,6 +157,7 @@ class Settings:
             call_timeout=self.timeouts.relay_call,
             execute_timeout_ms=round(self.timeouts.execute * 1000),
             listing_budget=self.timeouts.listing,
+            promote_on_ask=self.promote_on_ask,
         )
 
     def for_state(self) -> StateSettings:

@@ -34,6 +34,7 @@ _NEEDED: dict[Kind, str] = {
     "strings": "a list of strings",
     "string_map": "an object whose values are strings",
     "object": "an object",
+    "text_or_object": "a string or an object",
 }
 
 
@@ -60,6 +61,8 @@ def _read(tool: Tool, name: str, raw: Raw) -> Any:
     param = tool.params.get(name, _HIDDEN)
     if param.kind == "object":
         return _object(tool, name, raw)
+    if param.kind == "text_or_object":
+        return _text_or_object(tool, name, raw)
     try:
         value = _decoders[param.kind].decode(raw)
     except msgspec.DecodeError:
@@ -108,6 +111,13 @@ def _object(tool: Tool, name: str, raw: Raw) -> Raw | None:
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         pass
     raise _wrong(tool, name, "must be an object, or a string that holds the JSON of one", raw)
+
+
+def _text_or_object(tool: Tool, name: str, raw: Raw) -> Raw:
+    """As it came: a text that looks like JSON may be meant as the text it is."""
+    if bytes(memoryview(raw)[:1]) in (b"{", b'"'):
+        return raw
+    raise _wrong(tool, name, f"must be {_NEEDED['text_or_object']}", raw)
 
 
 def _unknown(tool: Tool, spelling: str) -> ToolExecutionError:

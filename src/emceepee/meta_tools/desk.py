@@ -15,6 +15,7 @@ from emceepee.backends.catalogue import Listed, ListName
 from emceepee.errors import EmceepeeError
 from emceepee.meta_tools.answers import refusal, tool_error
 from emceepee.meta_tools.tool import Asked
+from emceepee.relay.asks import BY_TOOLS
 from emceepee.relay.listing import Shown
 from emceepee.relay.middle import Middle
 from emceepee.vocabulary.calls import Call
@@ -51,6 +52,7 @@ class Desk:
         about = {"serverName": server}
         original = asked.call
         call = Call(method, params, original.caller, original.meta, original.wants_progress, original.log_level)
+        call.asks = BY_TOOLS
         timeout_ms = self.middle.settings.execute_timeout_ms
         try:
             outcome = await self.middle.calls.carry(server, call, asked.on_notice, timeout_ms / 1000)

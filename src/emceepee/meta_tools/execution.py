@@ -26,6 +26,7 @@ from emceepee.meta_tools.answers import (
 from emceepee.meta_tools.desk import Desk
 from emceepee.meta_tools.explain import misfits
 from emceepee.meta_tools.tool import Asked, Param, make_tool
+from emceepee.relay.asks import BY_TOOLS
 from emceepee.relay.call import TOOLS_CALL
 from emceepee.relay.job import Job
 from emceepee.relay.ports import Connection
@@ -55,8 +56,11 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done | GoesOn:
         raise tool_error(error, _about(server, tool)) from error
     job = Job(workspace, server, _call(asked), asked.on_notice, desk.middle.news.told)
     job.start(desk.middle.calls, connection, seconds)
-    if not await job.wait(seconds):
-        return job.goes_on(ttl_ms) if terms in TAKE_TASKS else _promoted(workspace, job, ttl_ms)
+    with desk.middle.asks.interrupting(job.call, job.interrupt):
+        ended = await job.wait(seconds)
+    if not ended:
+        # The words of a protocol's task do not say yet what is asked; ours do.
+        return job.goes_on(ttl_ms) if terms in TAKE_TASKS and not job.asked else _promoted(workspace, job, ttl_ms)
     try:
         done = await _answered(desk, asked, job)
     except EmceepeeError as error:
@@ -81,6 +85,7 @@ def _call(asked: Asked) -> Call:
     if given is not None:
         params["arguments"] = given
     call = Call(TOOLS_CALL, params, original.caller, original.meta, original.wants_progress, original.log_level)
+    call.asks = BY_TOOLS
     if original.tasks in TAKE_TASKS:
         call.tasks, call.task_ttl_ms = original.tasks, original.task_ttl_ms
     return call
@@ -98,6 +103,12 @@ async def _answered(desk: Desk, asked: Asked, job: Job) -> Done:
 NOTE = "Showing pending state for server '{}' only. Use await_activity for all servers."
 
 
+ANSWER_FIRST = (
+    "The server asks something before it goes on: see pending_client_action, answer with respond_to_elicitation or "
+    "respond_to_sampling, then get_task_result with timeout_ms."
+)
+
+
 def _promoted(workspace: Workspace, job: Job, ttl_ms: int) -> Done:
     """The call goes on, as a task."""
     try:
@@ -107,15 +118,17 @@ def _promoted(workspace: Workspace, job: Job, ttl_ms: int) -> Done:
         job.stop()
         raise
     data = {"server": job.server, "tool": task.tool, "taskId": task.id}
-    _log.info("tool_execution_timeout", extra={"data": data})
+    _log.info("tool_execution_asked" if job.asked else "tool_execution_timeout", extra={"data": data})
     working = [one.brief() for one in workspace.tasks.views(job.server)]
+    asked = {"timeout": False, "input_required": True} if job.asked else {"timeout": True}
     return answer(
-        {
-            "timeout": True,
+        asked
+        | {
             "task": task.shown(),
             "server_pending": {"server": job.server, "working_tasks": working},
             "note": NOTE.format(job.server),
         }
+        | ({"next": ANSWER_FIRST} if job.asked else {})
     )
 
 

@@ -24,6 +24,7 @@ from emceepee.relay.surface import Description, Listener, OnNotice
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.transparent import unknown_method
 from emceepee.relay.watch import Standing
+from emceepee.sessions.workspace import Workspace
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest
@@ -64,7 +65,7 @@ class MetaSurface:
 
     async def describe(self, caller: Caller) -> Description:
         # Who arrives has a workspace from then on, so that nothing that happens next is missed.
-        self._middle.workspaces.at(caller.scope)
+        self._workspace(caller.scope)
         return Description(CAPABILITIES, INSTRUCTIONS[self._middle.settings.profile])
 
     @property
@@ -80,6 +81,11 @@ class MetaSurface:
             raise ClientFault(_INVALID_PARAMS, "Invalid cursor: this list has one page")
         return Done(Payload(raw=self._offer.payload), _FIXED)
 
+    def _workspace(self, scope: Scope) -> Workspace:
+        workspace = self._middle.workspaces.at(scope)
+        workspace.by_tools = True
+        return workspace
+
     async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
         name = read_text(call.params.get("name"))
         tool = self._offer.tools.get(name or "")
@@ -89,14 +95,14 @@ class MetaSurface:
             raise ClientFault(_METHOD_NOT_FOUND, f"Tool '{tool.name}' is never run as a task: call it without 'task'")
         workspaces = self._middle.workspaces
         try:
-            workspace = workspaces.at(call.caller.scope)
+            workspace = self._workspace(call.caller.scope)
         except EmceepeeError as error:
             return error_answer(tool_error(error, {}))
         try:
             arguments = read_arguments(tool, call.params.get("arguments"))
             if WORKSPACE not in tool.params and (handle := arguments.pop(WORKSPACE, None)) is not None:
                 call.caller = replace(call.caller, scope=workspaces.scope_of(handle, call.caller.principal))
-                workspace = workspaces.at(handle)
+                workspace = self._workspace(handle)
             done = await tool.handler(self._desk, Asked(arguments, call, on_notice))
         except EmceepeeError as error:
             done = error_answer(tool_error(error, {}))

@@ -11,7 +11,19 @@ from dataclasses import dataclass
 
 from msgspec import Raw
 
-from emceepee.meta_tools import activity, buffers, execution, prompts, resources, servers, tasks, tools, workspaces
+from emceepee.meta_tools import (
+    activity,
+    buffers,
+    elicitation,
+    execution,
+    prompts,
+    resources,
+    sampling,
+    servers,
+    tasks,
+    tools,
+    workspaces,
+)
 from emceepee.meta_tools.tool import Tool
 from emceepee.relay.settings import Profile
 from emceepee.vocabulary.raw_json import to_raw, write
@@ -25,6 +37,8 @@ TABLE: dict[str, Tool] = {
         *resources.TOOLS,
         *prompts.TOOLS,
         *buffers.TOOLS,
+        *sampling.TOOLS,
+        *elicitation.TOOLS,
         *tasks.TOOLS,
         *activity.TOOLS,
         *workspaces.TOOLS,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WORKSPACE = "workspace"
 """Taken by every tool and shown by none: where the call belongs. Showing it would cost each tool a dozen tokens."""
 
-Kind: TypeAlias = Literal["string", "integer", "boolean", "strings", "string_map", "object"]
+Kind: TypeAlias = Literal["string", "integer", "boolean", "strings", "string_map", "object", "text_or_object"]
 
 _SCHEMAS: dict[Kind, dict[str, Any]] = {
     "string": {"type": "string"},
@@ -30,12 +30,13 @@ _SCHEMAS: dict[Kind, dict[str, Any]] = {
     "strings": {"type": "array", "items": {"type": "string"}},
     "string_map": {"type": "object", "additionalProperties": {"type": "string"}},
     "object": {"type": "object"},
+    "text_or_object": {"type": ["string", "object"]},
 }
 
 
 @dataclass(slots=True, frozen=True)
 class Param:
-    """One argument. Of kind `object` it stays raw, because it belongs to somebody else."""
+    """One argument. Of kind `object` or `text_or_object` it stays raw, because it belongs to somebody else."""
 
     kind: Kind
     says: str = ""

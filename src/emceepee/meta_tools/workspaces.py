@@ -13,7 +13,8 @@ from emceepee.vocabulary.outcomes import Done
 
 async def _open_workspace(desk: Desk, asked: Asked) -> Done:
     workspaces = desk.middle.workspaces
-    handle = workspaces.open(asked.call.caller.principal).scope
+    opened = workspaces.open(asked.call.caller.principal)
+    opened.by_tools, handle = True, opened.scope
     idle_ms = round(workspaces.named_idle_limit * 1000)
     return answer({"workspace": handle, "idleMs": idle_ms, "next": f"Send it as '{WORKSPACE}' with every call."})
 

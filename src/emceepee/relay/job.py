@@ -58,6 +58,8 @@ class Job:
         self._waiting: asyncio.Future[None] | None = None
         self._answer: Outcome | EmceepeeError | None = None
         self._task_id: str | None = None
+        self.asked = False
+        """Whether its server asked something before it ended."""
 
     def start(self, calls: Calls, connection: Connection, patience: float) -> None:
         """The call may last as long as it is waited for, and as long as a task can live after that (X-BUG-27)."""
@@ -110,8 +112,8 @@ class Job:
         return self._made is not None and self.call.tasks == "takes"
 
     async def wait(self, seconds: float) -> bool:
-        """Whether it has ended within that time, which is over early where the client rather takes a task. Cancelling
-        the wait calls it off."""
+        """Whether it has ended within that time, which is over early where the client rather takes a task, or has to
+        answer first. Cancelling the wait calls it off."""
         if self._running is None or seconds <= 0 or self._hands_over:
             return self._running is None
         self._waiting = asyncio.get_running_loop().create_future()
@@ -125,6 +127,11 @@ class Job:
             impatience.cancel()
             self._waiting = None
         return self._running is None
+
+    def interrupt(self) -> None:
+        """Its server wants to know something: whoever waits has to go and answer."""
+        self.asked = True
+        self._wake()
 
     def answer(self) -> Outcome:
         """After it ended. Raises what the call raised."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from emceepee.backends.registry import Change, Registry
 from emceepee.errors import EmceepeeError
+from emceepee.relay.asks import Asks
 from emceepee.relay.call import Calls
 from emceepee.relay.listing import Listing
 from emceepee.relay.news import News
@@ -48,6 +49,7 @@ class Middle:
         self.workspaces = Workspaces(clock, Ulids(clock, SystemIds().slot())) if workspaces is None else workspaces
         self.task_room = TaskRoom(self.workspaces)
         self.news = News(self.workspaces)
+        self.asks = Asks(self.workspaces, self.settings.promote_on_ask)
         self.watch.on_told = self.news.told
         self._unwatch = registry.watch(self._registry_changed)
 

@@ -24,6 +24,7 @@ from emceepee.state.tasks import Stop, Tasks, TaskView
 from emceepee.state.totals import EventTotals
 from emceepee.state.waiting import Waiters
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
+from emceepee.vocabulary.outcomes import Outcome
 from emceepee.vocabulary.raw_json import to_raw
 
 REMOVED = "Server removed"
@@ -50,6 +51,9 @@ class Workspace:
         self._max_item_bytes = settings.buffers.max_item_bytes
         self._timer: Timer | None = None
         self._due = float("inf")
+        self.by_tools = False
+        """Whether its client has our tools, and so can be asked something by them."""
+        self._asked_since: dict[ServerName, float] = {}
         self.closed = False
 
     @property
@@ -128,9 +132,27 @@ class Workspace:
     def begin_ask(
         self, kind: AskKind, server: ServerName, params: Raw, settle: Settle, timeout_ms: int | None = None
     ) -> Ask:
-        ask = self.asks.add(self.new_id(), kind, server, params, self.now(), settle, timeout_ms)
+
+        def settled(outcome: Outcome) -> None:
+            self._asked_no_more(server)
+            settle(outcome)
+
+        ask = self.asks.add(self.new_id(), kind, server, params, self.now(), settled, timeout_ms)
+        self._asked_since.setdefault(server, self.clock.now())
         self._wake_at(ask.deadline)
         return ask
+
+    def withdraw_ask(self, ask: Ask, reason: str) -> None:
+        """Its server waits for no answer any more."""
+        if self.asks.withdraw(ask.id, reason):
+            self._asked_no_more(ask.server)
+
+    def _asked_no_more(self, server: ServerName) -> None:
+        """The time that a person took to answer is not the time of the calls that waited for it."""
+        if self.asks.open_until(server) is None:
+            since = self._asked_since.pop(server, None)
+            if since is not None:
+                self.tasks.waited(server, since, self.clock.now())
 
     def _wake_at(self, due: float) -> None:
         """One timer, for whatever is due first. Ringing too early does no harm."""

@@ -9,10 +9,9 @@ The one rule: an ask has one outcome. Whoever takes it out of the table settles 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from msgspec import Raw
 
@@ -22,13 +21,13 @@ from emceepee.state.answer_checks import elicitation_problem, sampling_problem
 from emceepee.state.events import EventType
 from emceepee.state.recording import Moment, Record, unheard
 from emceepee.state.settings import AskSettings
+from emceepee.vocabulary.asks import AskKind as AskKind
+from emceepee.vocabulary.asks import Settle as Settle
 from emceepee.vocabulary.names import ServerName
-from emceepee.vocabulary.outcomes import Done, Failed, Outcome
+from emceepee.vocabulary.outcomes import Done, Failed
 from emceepee.vocabulary.raw_json import NotThatShape, Payload, read_value, to_raw
 
 _log = logging.getLogger("emceepee.state")
-
-AskKind: TypeAlias = Literal["elicitation", "sampling"]
 
 ASK_NOT_FOUND = "request_not_found"
 BAD_ANSWER = "bad_answer"
@@ -38,9 +37,6 @@ _INVALID_PARAMS = -32602
 
 CLOSING = "PendingRequestsManager shutting down"
 CANCELLED_BY_SERVER = "cancelled by server"
-
-Settle: TypeAlias = Callable[[Outcome], None]
-"""Gives the server its answer or its error. Returns at once, never raises, and is called at most once."""
 
 _NAME: dict[AskKind, str] = {"elicitation": "Elicitation", "sampling": "Sampling"}
 _REQUESTED: dict[AskKind, EventType] = {"elicitation": "elicitation_request", "sampling": "sampling_request"}

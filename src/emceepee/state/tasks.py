@@ -237,13 +237,19 @@ class Tasks:
             del self._finished[task_id]
         return expired
 
+    def waited(self, server: ServerName, since: float, until: float) -> None:
+        """A person was asked something by this server for so long, which is no part of the life of its tasks."""
+        for task in self._working.values():
+            if task.view.server == server:
+                task.deadline = self._at_most(task, task.deadline + until - max(since, task.created))
+
     def _deadline(self, task: _Task) -> float:
         """Not while a person is being asked, up to the longest life a task can have (X-CON-02)."""
         until = self._open_until(task.view.server)
-        if until is None:
-            return task.deadline
-        most = task.created + self.settings.max_ttl_ms / 1000
-        return max(task.deadline, min(until, most))
+        return task.deadline if until is None else max(task.deadline, self._at_most(task, until))
+
+    def _at_most(self, task: _Task, deadline: float) -> float:
+        return min(deadline, task.created + self.settings.max_ttl_ms / 1000)
 
     def _must_work(self, task_id: str) -> _Task:
         task = self._working.get(task_id)

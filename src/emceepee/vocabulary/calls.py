@@ -6,12 +6,20 @@ been taken out before a `Call` exists, and is put in anew on the other side.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 from msgspec import Raw
 
 from emceepee.vocabulary.names import LOCAL, LogLevel, Scope
 from emceepee.vocabulary.raw_json import Fields
 from emceepee.vocabulary.tasks import TaskTerms
+
+Askable: TypeAlias = Literal["form", "url", "sampling"]
+"""What a server may be told that it can ask; `form` and `url` are the two modes of an elicitation."""
+
+AskProfile: TypeAlias = frozenset[Askable]
+NO_ASKS: AskProfile = frozenset()
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -34,3 +42,5 @@ class Call(msgspec.Struct):
     log_level: LogLevel | None = None
     tasks: TaskTerms = "unable"
     task_ttl_ms: int | None = None
+    asks: AskProfile = NO_ASKS
+    """What its server may ask in its course: what reaches somebody."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Raw
 
+from emceepee.eras.asks import declare
 from emceepee.eras.faults import Violation
 from emceepee.eras.faults import read_failed as read_failed
 from emceepee.eras.meta import continue_trace, without_hop_local
@@ -20,6 +21,7 @@ from emceepee.eras.peek import is_object
 from emceepee.eras.revisions import LATEST_LEGACY, LEGACY, older
 from emceepee.eras.schemas import positions
 from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.asks import NO_ASKS, AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.outcomes import Done
 from emceepee.vocabulary.raw_json import (
@@ -38,9 +40,9 @@ _DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 _old_dialect = re.compile(rb'"definitions"|"items"\s*:\s*\[')
 
 
-def write_hello(client_info: Raw) -> bytes:
-    """The params of our `initialize`. No capabilities: nothing can be asked of a client yet."""
-    return write({"protocolVersion": LATEST_LEGACY, "capabilities": {}, "clientInfo": client_info})
+def write_hello(client_info: Raw, profile: AskProfile = NO_ASKS) -> bytes:
+    """The params of our `initialize`, with what we can be asked."""
+    return write({"protocolVersion": LATEST_LEGACY, "capabilities": declare(profile), "clientInfo": client_info})
 
 
 def read_welcome(result: Raw) -> About:

@@ -1,0 +1,67 @@
+"""What a server wants of whoever is behind us while it works: an ask, the calls it may belong to, what can be asked.
+
+The one rule: an ask is a plain value with one way to settle it. Who raises it knows the server's wire, who takes it
+knows who can answer; neither sees the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from msgspec import Raw
+
+from emceepee.vocabulary.calls import NO_ASKS as NO_ASKS
+from emceepee.vocabulary.calls import Askable as Askable
+from emceepee.vocabulary.calls import AskProfile as AskProfile
+from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.outcomes import Failed, Outcome
+
+AskKind: TypeAlias = Literal["elicitation", "sampling"]
+
+Certainty: TypeAlias = Literal["exact", "presumed", "probable", "ambiguous", "orphan", "over"]
+
+Settle: TypeAlias = Callable[[Outcome], None]
+"""Gives the server its answer or its error. Returns at once, never raises, and is called at most once."""
+
+Withdraw: TypeAlias = Callable[[str], None]
+"""The server waits for no answer any more, and why. Harmless after it was settled."""
+
+
+@dataclass(slots=True, frozen=True)
+class Belonging:
+    """How surely an ask belongs to which calls; several only when it is ambiguous, none when it is nobody's."""
+
+    certainty: Certainty
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class RaisedAsk:
+    """`wanted` is what the profile calls it."""
+
+    kind: AskKind
+    wanted: Askable
+    params: Raw
+    belonging: Belonging
+    settle: Settle = field(repr=False, compare=False)
+
+
+TakeAsk: TypeAlias = Callable[[RaisedAsk], Withdraw | Failed]
+"""Takes an ask on, or says what its server is answered instead; then it is not settled."""
+
+
+def _nobody(ask: RaisedAsk) -> Failed:
+    return Failed(-32601, "Nobody here can be asked")
+
+
+@dataclass(slots=True, frozen=True)
+class AskDoor:
+    """What the servers of one scope are told that they can ask, and where it goes."""
+
+    profile: AskProfile = NO_ASKS
+    take: TakeAsk = field(default=_nobody, compare=False)
+
+
+CLOSED = AskDoor()
