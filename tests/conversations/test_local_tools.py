@@ -5,6 +5,7 @@ from __future__ import annotations
 from emceepee.app import Gateway
 from examples.local_tools import poems
 from tests.conversations.house import House
+from tests.conversations.meta_client import meta
 
 
 def house() -> House:
@@ -34,10 +35,16 @@ async def test_a_modern_client_is_told_what_is_wrong_with_its_arguments() -> Non
     await made.close()
 
 
-async def test_the_meta_tools_reach_it_too() -> None:
+async def test_what_it_asks_is_answered_through_the_meta_tools_and_its_call_ends() -> None:
     made = house()
-    client = await made.legacy_client("/mcp")
-    arguments = {"server": "poems", "tool": "sign", "args": {"text": "Old pond"}}
-    answer = await client.call("tools/call", {"name": "execute_tool", "arguments": arguments})
-    assert answer["result"]["content"][0]["text"] == "Old pond\n  Anonymous"
+    client = await meta(made)
+    told = await client.use("execute_tool", server="poems", tool="sign", args={"text": "Old pond"})
+    assert (told.said["input_required"], told.said["task"]["status"]) == (True, "working")
+    assert told.pending is not None
+    (question,) = told.pending["elicitations"]
+    assert (question["server"], question["message"]) == ("poems", "Whose poem is it?")
+    answer = {"request_id": question["requestId"], "action": "accept", "content": {"name": "Basho"}}
+    await client.use("respond_to_elicitation", **answer)
+    ended = await client.use("get_task_result", task_id=told.said["task"]["taskId"], timeout_ms=1000)
+    assert ended.said["text"] == "Old pond\n  Basho"
     await made.close()
