@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeAlias
 Need: TypeAlias = Literal["image", "audio", "tools"]
 """What a request may hold that not every model takes. Text is taken by all."""
 
+Option: TypeAlias = Literal["temperature", "stop"]
+
 NEEDS: tuple[Need, ...] = ("image", "audio", "tools")
 
 
@@ -31,6 +33,8 @@ class Model:
     price_in: float = 0.0
     """Of a million tokens, in the operator's currency; 0 where that is not known or nothing."""
     price_out: float = 0.0
+    lacks: frozenset[Option] = frozenset()
+    """Options that its provider refuses for it, and is not sent therefore."""
 
 
 def needs_of(params: Mapping[str, Any]) -> frozenset[Need]:
