@@ -111,8 +111,9 @@ class Gateway:
         ulids, bounds = Ulids(clock, ids.slot()), settings.for_sessions()
         self.workspaces = Workspaces(clock, ulids, settings.for_state(), bounds, ids.secret)
         self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay(), self.workspaces)
-        self.pool.on_attached = self.middle.news.connected
-        self.pool.on_scope_lost = self.middle.news.lost
+        self.pool.on_attached = self.middle.reconciliation.attached
+        self.pool.on_scope_replaced = self.middle.reconciliation.replaced
+        self.pool.on_scope_lost = self.middle.reconciliation.lost
         self.pool.door_of = self.middle.asks.door
         self.workspaces.end_all = self.middle.forget
         if settings.auto_connect:

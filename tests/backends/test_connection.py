@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emceepee.backends.connection import Connection, tell_all
-from emceepee.errors import BackendUnavailable
+from emceepee.errors import BackendTimeout, BackendUnavailable
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.notices import Interest, ListChanged, Notice, ResourceUpdated
 from tests.support.fake_links import FakeLink
@@ -42,6 +42,33 @@ async def test_the_first_link_is_told_the_wishes_without_pretending_that_somethi
     first = FakeLink(lambda link, fault: None)
     await handle.attach(first)
     assert (first.wanted, heard) == ([handle.interest], [])
+
+
+@pytest.mark.shows("X-CON-18")
+async def test_a_link_that_was_found_alive_after_all_is_not_told_the_wishes_and_resources_count_as_changed() -> None:
+    handle = Connection("files", "s1")
+    heard: list[Notice] = []
+    handle.on_notice = heard.append
+    handle.interest = Interest(frozenset(["tools"]), frozenset(["a://"]))
+    link = FakeLink(lambda link, fault: None)
+    await handle.attach(link)
+    await handle.attach(link)
+    assert (link.wanted, heard) == ([handle.interest], [ResourceUpdated("a://", {})])
+
+
+async def test_a_wish_that_cannot_be_said_again_is_no_reason_to_have_no_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Mute(FakeLink):
+        async def want(self, who: Connection, interest: Interest) -> Interest:
+            raise BackendTimeout("files", "no answer to resources/subscribe within 10 s")
+
+    handle = Connection("files", "s1")
+    handle.interest = Interest(uris=frozenset(["a://"]))
+    link = Mute(lambda link, fault: None)
+    await handle.attach(link)
+    assert handle.link is link
+    assert [record.message for record in caplog.records] == ["wish_not_delivered"]
 
 
 def test_telling_all_names_each_wish_once_in_a_fixed_order() -> None:

@@ -11,7 +11,7 @@ from emceepee.backends.link_asks import LinkAsks
 from emceepee.backends.transport import PIPE, Origin
 from emceepee.errors import BackendFault, BackendUnavailable
 from emceepee.protocol.inbound import Debt
-from emceepee.vocabulary.asks import AskDoor, RaisedAsk, Withdraw
+from emceepee.vocabulary.asks import DISCONNECTED, AskDoor, RaisedAsk, Withdraw
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.outcomes import Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import Payload
@@ -66,7 +66,7 @@ class House:
         raise AssertionError(method)
 
     def lost(self, fault: BackendFault) -> None:
-        self.asks.void()
+        self.asks.void(DISCONNECTED)
 
 
 async def house_with(calls: int) -> tuple[House, list[Call], list[asyncio.Task[Any]]]:
@@ -84,7 +84,7 @@ async def test_an_ask_is_raised_with_its_call_and_its_answer_written_once() -> N
     assert (raised.belonging.certainty, raised.belonging.calls[0] is call) == ("exact", True)
     raised.settle(Done(Payload.of({"action": "accept"})))
     house.asks.call_is_over(call)
-    house.asks.void()
+    house.asks.void(DISCONNECTED)
     assert await house.answers() == {1: {"action": "accept"}}
     assert house.withdrawn == []
     assert len(house.asks) == house.conversation.peer.owing == 0

@@ -87,7 +87,7 @@ async def test_a_lost_connection_is_made_anew_without_anybody_asking() -> None:
     await house.pool.close()
 
 
-@pytest.mark.shows("A-REC-02", "A-REC-04")
+@pytest.mark.shows("A-REC-02", "A-REC-04", "A-REC-07", "A-LOG-05", "A-LOG-07")
 async def test_it_is_tried_without_end_with_growing_delays(caplog: pytest.LogCaptureFixture) -> None:
     house = House()
     await house.connect()
@@ -98,6 +98,8 @@ async def test_it_is_tried_without_end_with_growing_delays(caplog: pytest.LogCap
     assert house.dialer.dials == 1 + 8 + (3600 - 255) // 180
     failed = [record.data for record in caplog.records if record.message == "server_reconnect_failed"]  # type: ignore[attr-defined]
     assert failed[0] == {"server": "files", "error": "connection refused", "attempt": 1}
+    lost = [record.data for record in caplog.records if record.message == "server_disconnected"]  # type: ignore[attr-defined]
+    assert lost == [{"server": "files", "reason": "it exited with code 1"}]
     assert house.status().state == "disconnected"
     house.dialer.fault = None
     await house.clock.advance(180)
@@ -105,7 +107,6 @@ async def test_it_is_tried_without_end_with_growing_delays(caplog: pytest.LogCap
     await house.pool.close()
 
 
-@pytest.mark.shows("A-REC-07")
 async def test_a_server_that_was_never_reached_is_tried_again_too() -> None:
     house = House()
     house.dialer.fault = REFUSED
@@ -372,6 +373,43 @@ async def test_a_forgotten_session_is_made_anew_at_once_and_is_no_loss() -> None
     await settle()
     assert house.told == [("connected", "s1"), ("expired", "s1"), ("restart", "s1")]
     assert (link.closed, house.dialer.dials) == (1, 2)
+    await house.pool.close()
+
+
+@pytest.mark.shows("X-BUG-35", "A-REC-14")
+@pytest.mark.parametrize("how", ["forgotten", "outdated", "on request"])
+async def test_what_a_replaced_link_carried_is_void_before_anybody_can_use_the_next(how: str) -> None:
+    house = House()
+    house.over_http()
+    await house.connect()
+    first = house.link
+    house.pool.on_scope_replaced = lambda server, scope: house.told.append(("void", house.status().connects))
+    if how == "forgotten":
+        first.lose(GONE)
+    elif how == "outdated":
+        house.dialer.old = True
+        await house.connect()
+    else:
+        await house.pool.reconnect("files", "s1")
+    await settle()
+    voids = [one for one in house.told if one[0] == "void"]
+    assert voids
+    assert voids[0][1] <= 2
+    assert house.told.index(voids[-1]) < house.told.index(("restart", "s1"))
+    assert first.voided == 1
+    await house.pool.close()
+
+
+@pytest.mark.shows("X-CON-18")
+async def test_what_a_revived_link_carries_is_not_void() -> None:
+    house = House()
+    house.over_http()
+    await house.connect()
+    house.link.pings = [REFUSED]
+    house.pool.on_scope_replaced = lambda server, scope: house.told.append(("void", scope))
+    house.doubt()
+    await house.clock.advance(1)
+    assert house.told[1:] == [("lost", "s1"), ("network_blip", "s1")]
     await house.pool.close()
 
 

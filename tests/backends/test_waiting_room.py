@@ -61,7 +61,7 @@ async def test_chance_shortens_a_delay_by_at_most_half() -> None:
     assert await House(chance=0.0).fail(Guest("a", []), 3) == [0.5, 1, 2]
 
 
-@pytest.mark.shows("A-REC-07", "A-LOG-05")
+@pytest.mark.shows("A-REC-07", "A-LOG-06")
 async def test_each_planned_attempt_is_logged_with_its_number_and_delay(caplog: pytest.LogCaptureFixture) -> None:
     house = House()
     with caplog.at_level(logging.INFO, "emceepee.backends"):

@@ -105,7 +105,12 @@ async def test_a_lost_server_fails_its_tasks_and_wakes_its_own_session_only() ->
     ((of_files),) = said["events"]
     kinds = {event["type"]: event["data"] for event in of_files["events"]}
     assert kinds["task_failed"]["error"] == "Server disconnected"
-    assert kinds["server_disconnected"] == {"name": "files"}
+    assert kinds["server_disconnected"] == {
+        "name": "files",
+        "invalidatedTasks": 1,
+        "invalidatedElicitations": 0,
+        "invalidatedSampling": 0,
+    }
     assert said["pending_server"] == []
     assert "server_disconnected" not in (await bystander.use("list_servers")).kinds
     await house.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from emceepee.errors import BackendTimeout, BackendUnavailable, ClientFault, OutcomeUnknown
 from emceepee.vocabulary.outcomes import Done
 from tests.support.fake_backends import FakeServer, call, make_house, plain, raises, text_result, tool
+from tests.support.fake_clock import settle
 
 LOST = OutcomeUnknown("a", "the stream ended")
 
@@ -69,6 +71,21 @@ async def test_a_time_out_is_not_tried_again() -> None:
     with pytest.raises(BackendTimeout):
         await house.middle.calls.carry("a", call("prompts/get", name="p"), None, 5.0)
     assert len(server.asked) == 1
+
+
+async def test_a_call_says_that_it_waits_for_the_next_connection_while_it_does() -> None:
+    server = FakeServer(answer=raises(BackendUnavailable("a", "the link is gone"), then=text_result("done")))
+    house = make_house(a=server)
+    asked, calls = call("tools/call", name="t"), house.middle.calls
+    connection = await house.middle.reach.connection("a", "s")
+    house.pool.lose("a")
+    house.pool.connecting["a"] = asyncio.Event()
+    carrying = house.tasks.spawn(calls.carry("a", asked, None, 5.0, connection), "call")
+    await settle()
+    assert calls.waits(asked)
+    house.pool.connecting["a"].set()
+    assert isinstance(await carrying, Done)
+    assert not calls.waits(asked)
 
 
 @pytest.mark.shows("A-CON-07")

@@ -48,7 +48,7 @@ def test_a_notice_becomes_a_notification_of_its_own_scope_unless_it_is_progress_
 def test_a_connection_that_comes_or_goes_is_told_to_its_own_scope_only(workspaces: Workspaces) -> None:
     here, there = workspaces.at("a"), workspaces.at("b")
     news = News(workspaces)
-    news.connected(Connection("files", "a"), None)
+    news.connected(Connection("files", "a"))
     news.lost("files", "a")
     assert [event.type for event in here.events.all()] == ["server_connected", "server_disconnected"]
     assert len(there.events) == 0
@@ -56,7 +56,7 @@ def test_a_connection_that_comes_or_goes_is_told_to_its_own_scope_only(workspace
 
 def test_a_scope_without_a_workspace_gets_none(workspaces: Workspaces) -> None:
     news = News(workspaces)
-    news.connected(Connection("files", "a"), None)
+    news.connected(Connection("files", "a"))
     news.lost("files", "a")
     news.told("files", "a", ListChanged("tools"))
     news.removed("files", None)

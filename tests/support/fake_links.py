@@ -38,6 +38,7 @@ class FakeLink:
         """What the next ones find; after them it answers."""
         self.pinged = 0
         self.closed = 0
+        self.voided = 0
         self.wanted: list[Interest] = []
         self.levels: list[LogLevel] = []
         self.pending = 0
@@ -58,6 +59,9 @@ class FakeLink:
 
     async def set_log_level(self, who: Connection, level: LogLevel) -> None:
         self.levels.append(level)
+
+    def void_asks(self) -> None:
+        self.voided += 1
 
     async def leave(self, who: Connection) -> None:
         self.left.append(who.scope)

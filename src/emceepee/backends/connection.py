@@ -9,6 +9,7 @@ and we do not.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
@@ -20,6 +21,8 @@ from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, Notice, ResourceUpdated
 from emceepee.vocabulary.outcomes import Outcome
 from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_text
+
+_log = logging.getLogger("emceepee.backends")
 
 OnNotice: TypeAlias = Callable[[Notice], None]
 OnDoubt: TypeAlias = "Callable[[Link, BackendFault], None]"
@@ -81,6 +84,10 @@ class Link(Protocol):
     async def want(self, who: Connection, interest: Interest) -> Interest: ...
 
     async def set_log_level(self, who: Connection, level: LogLevel) -> None: ...
+
+    def void_asks(self) -> None:
+        """What its server asked and was not answered yet is given up, because another link takes its place."""
+        ...
 
     async def leave(self, who: Connection) -> None:
         """This handle needs it no more: what only it wished is withdrawn. Whether the link goes on is the pool's."""
@@ -151,18 +158,23 @@ class Connection:
 
     async def attach(self, link: Link) -> None:
         """Say again what was wished, if the link is a new one. After a gap nobody knows what changed, so each resource
-        that was wished is told as changed (era-bridging 2.9); lists are compared by whoever has seen them."""
+        that was wished is told as changed (era-bridging 2.9); lists are compared by whoever has seen them. A wish that
+        cannot be said is no reason to have no connection."""
         first, same = self._link is None, self._link is link
         self._link = link
-        if same:
-            return
-        if self._level is not None:
-            await link.set_log_level(self, self._level)
-        if self.interest == NOTHING:
-            return
-        await link.want(self, self.interest)
+        if not same:
+            try:
+                await self._say_again(link)
+            except BackendFault as fault:
+                _log.warning("wish_not_delivered", extra={"data": {"server": self.server, "error": str(fault)}})
         if not first:
             tell_all(self, Interest(uris=self.interest.uris))
+
+    async def _say_again(self, link: Link) -> None:
+        if self._level is not None:
+            await link.set_log_level(self, self._level)
+        if self.interest != NOTHING:
+            await link.want(self, self.interest)
 
     async def detach(self) -> None:
         link, self._link = self._link, None

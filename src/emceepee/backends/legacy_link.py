@@ -26,7 +26,7 @@ from emceepee.protocol.inbound import Debt
 from emceepee.protocol.messages import Failure, Result
 from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.abilities import About
-from emceepee.vocabulary.asks import CLOSED, AskDoor
+from emceepee.vocabulary.asks import CLOSED, DISCONNECTED, RECONNECTED, AskDoor
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, LogLine, Notice, ResourceUpdated
@@ -254,7 +254,11 @@ class LegacyLink:
         # Whoever is told of the loss may refuse what was asked: there is nobody who would understand it.
         self._asks.write_off()
         self._on_lost(self, fault)
-        self._asks.void()
+        # A session that was forgotten is made anew at once, and is told as a loss only where that fails.
+        self._asks.void(RECONNECTED if isinstance(fault, SessionGone) else DISCONNECTED)
+
+    def void_asks(self) -> None:
+        self._asks.void(RECONNECTED)
 
     async def leave(self, who: Connection) -> None:
         """Who shares the session may use it without wishing anything of it, so nothing here says that it is over."""
@@ -268,7 +272,8 @@ class LegacyLink:
     async def close(self) -> None:
         self.alive = False
         self._wants.clear()
-        self._asks.void()
+        # Whatever else ends a connection has ended what was asked over it before.
+        self.void_asks()
         await self._conversation.close()
 
 

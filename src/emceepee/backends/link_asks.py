@@ -22,7 +22,6 @@ from emceepee.vocabulary.outcomes import Failed, Outcome
 
 CANCELLED_BY_SERVER = "cancelled by server"
 CALL_IS_OVER = "the call it belongs to was cancelled"
-DISCONNECTED = "Server disconnected"
 
 
 @dataclass(slots=True, frozen=True)
@@ -100,8 +99,8 @@ class LinkAsks:
         for owed in self._open:
             self._conversation.write_off(owed)
 
-    def void(self) -> None:
+    def void(self, reason: str) -> None:
         self.write_off()
         left, self._open = self._open, {}
         for one in left.values():
-            one.withdraw(DISCONNECTED)
+            one.withdraw(reason)

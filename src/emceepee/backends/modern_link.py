@@ -279,6 +279,9 @@ class ModernLink:
         self.alive = False
         self._on_lost(self, fault)
 
+    def void_asks(self) -> None:
+        """Nothing is asked over it."""
+
     async def leave(self, who: Connection) -> None:
         self._wants.pop(who, None)
         self._listening.wish(self._union())

@@ -113,6 +113,8 @@ class Pool:
         self.on_scope_lost: OnScopeLost = lambda server, scope: None
         self.on_scope_expired: OnScopeLost = lambda server, scope: None
         """Its session is gone and is being made anew; `on_attached` or `on_scope_lost` follows."""
+        self.on_scope_replaced: OnScopeLost = lambda server, scope: None
+        """What its former link still carried is void: told before anybody can use the next one (X-BUG-35)."""
         self.on_health: OnHealth = lambda server, scope, why: None
 
     def __len__(self) -> int:
@@ -254,6 +256,8 @@ class Pool:
     def reached(self, supervisor: Supervisor, for_everyone: bool) -> None:
         self._go_rounds()
         name = supervisor.definition.name
+        for scope in self._left_behind(supervisor):
+            self.on_scope_replaced(name, scope)
         each = self._supervisors.get(name, {})
         shared = each.get(EVERYONE)
         if for_everyone and (shared is None or shared.current_link is None):
@@ -289,6 +293,17 @@ class Pool:
             if name in handles and handles[name].epoch is supervisor.epoch
         ]
 
+    def _left_behind(self, supervisor: Supervisor) -> list[Scope]:
+        """Who used another link to this server and is about to get this one. A link that was found alive after all
+        still carries what it carried."""
+        name, link = supervisor.definition.name, supervisor.current_link
+        handles = [(scope, self._handles.get(scope, {}).get(name)) for scope in sorted(supervisor.scopes)]
+        return [
+            scope
+            for scope, one in handles
+            if one is not None and one.epoch is not None and (link is None or not one.holds(link))
+        ]
+
     def lost(self, supervisor: Supervisor) -> None:
         for scope in self._attached_to(supervisor):
             self.on_scope_lost(supervisor.definition.name, scope)
@@ -296,6 +311,11 @@ class Pool:
     def expired(self, supervisor: Supervisor) -> None:
         for scope in self._attached_to(supervisor):
             self.on_scope_expired(supervisor.definition.name, scope)
+        self._replaced(supervisor)
+
+    def _replaced(self, supervisor: Supervisor) -> None:
+        for scope in self._attached_to(supervisor):
+            self.on_scope_replaced(supervisor.definition.name, scope)
 
     def health(self, supervisor: Supervisor, why: str | None) -> None:
         for scope in self._attached_to(supervisor):
@@ -341,6 +361,10 @@ class Pool:
         # Whoever connected first has the shared one under his own name as well.
         for key in [key for key, one in each.items() if one in ending]:
             del each[key]
+        for supervisor in ending:
+            if supervisor.current_link is not None:
+                supervisor.current_link.void_asks()
+            self._replaced(supervisor)
         await self._close_all(ending)
         self._dialer.forget(server)
         if server in self._rooms:

@@ -210,6 +210,8 @@ class Supervisor:
                 await bounded(link.close(), CLOSE_SECONDS)
                 self._step("stop")
                 return BackendUnavailable(self.definition.name, "it was removed or changed while connecting")
+            if former is not None:
+                former.void_asks()
             self._succeeded(link, for_everyone)
             return link
         except OutcomeUnknown as fault:

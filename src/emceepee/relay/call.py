@@ -35,6 +35,11 @@ class Calls:
         self._reach = reach
         self._clock = clock
         self._repeatable = repeatable
+        self._between: set[int] = set()
+
+    def waits(self, call: Call) -> bool:
+        """Whether it is on no connection now: the one it was on is lost, and it is to be made again on the next."""
+        return id(call) in self._between
 
     def carry(
         self,
@@ -63,7 +68,11 @@ class Calls:
         except OutcomeUnknown:
             if not self._harmless_twice(server, call):
                 raise
-        connection = await self._reach.connection(server, scope)
+        self._between.add(id(call))
+        try:
+            connection = await self._reach.connection(server, scope)
+        finally:
+            self._between.discard(id(call))
         return await connection.request(call, on_notice, timeout)
 
     def _harmless_twice(self, server: ServerName, call: Call) -> bool:

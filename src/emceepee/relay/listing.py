@@ -94,6 +94,8 @@ class Listing:
         self._settings = settings
         self._watched = watched
         self.on_late: OnLate = lambda server, scope, kind: None
+        self.on_found: OnLate = lambda server, scope, kind: None
+        """Hears of a list that is another one since a new connection, which its server had no occasion to tell."""
         self._shelves: dict[Scope, dict[tuple[ServerName, ListName], _Shelf]] = {}
         self._count = 0
         self._same: WeakValueDictionary[tuple[ServerName, ListName, bytes], Listed] = WeakValueDictionary()
@@ -224,11 +226,32 @@ class Listing:
         if isinstance(listed, Failed):
             shelf.refused = listed
         elif changes >= shelf.seen:
-            before, shelf.listed = shelf.listed, self._shared(server, listed)
-            shelf.at, shelf.seen, shelf.connects = self._clock.now(), changes, connects
-            missed, shelf.missed = shelf.missed, False
-            if missed and (before is None or before.digest != listed.digest):
-                self.on_late(server, scope, _TOLD_BY[name])
+            shelf.at, shelf.seen = self._clock.now(), changes
+            self._put(server, scope, shelf, self._shared(server, listed), connects)
+
+    def _put(self, server: ServerName, scope: Scope, shelf: _Shelf, listed: Listed, connects: int) -> None:
+        before, after_a_gap = shelf.listed, shelf.connects != connects
+        shelf.listed, shelf.connects = listed, connects
+        missed, shelf.missed = shelf.missed, False
+        if before is not None and before.digest == listed.digest:
+            return
+        if before is not None and after_a_gap:
+            self.on_found(server, scope, _TOLD_BY[listed.name])
+        elif missed:
+            self.on_late(server, scope, _TOLD_BY[listed.name])
+
+    def adopt(self, server: ServerName, giver: Scope, scope: Scope, name: ListName) -> bool:
+        """Take over what another scope was shown over the link that both use. False when that is not fresh."""
+        theirs = self._shelves.get(giver, {}).get((server, name))
+        if theirs is None or theirs.listed is None or theirs.seen != theirs.changes:
+            return False
+        if self._is_new_link(server, scope, theirs):
+            return False
+        shelf = self._shelf(server, scope, name)
+        shelf.at, shelf.seen, shelf.slow = theirs.at, shelf.changes, False
+        shelf.fault = shelf.refused = None
+        self._put(server, scope, shelf, theirs.listed, theirs.connects)
+        return True
 
     async def _read(self, server: ServerName, scope: Scope, name: ListName) -> tuple[Listed | Failed, int]:
         """The list and the number of the link it came over. A link that turns out to be lost is made anew once."""

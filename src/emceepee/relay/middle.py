@@ -13,6 +13,7 @@ from emceepee.relay.listing import Listing
 from emceepee.relay.news import News
 from emceepee.relay.ports import Pool
 from emceepee.relay.reach import Reach
+from emceepee.relay.reconciliation import Reconciliation
 from emceepee.relay.settings import RelaySettings
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.watch import Watch
@@ -45,10 +46,14 @@ class Middle:
         self.calls = Calls(self.reach, clock, self.listing.repeatable)
         self.watch.on_list_changed = self.listing.changed
         self.listing.on_late = self.watch.tell_late
+        self.listing.on_found = self.watch.found
         # Not `or`: one that has no workspace yet is empty, and all the same the one.
         self.workspaces = Workspaces(clock, Ulids(clock, SystemIds().slot())) if workspaces is None else workspaces
         self.task_room = TaskRoom(self.workspaces)
         self.news = News(self.workspaces)
+        self.reach.on_failed = self.news.failed
+        budget = self.settings.reconcile_budget
+        self.reconciliation = Reconciliation(self.workspaces, self.news, self.listing, registry, tasks, budget)
         self.asks = Asks(self.workspaces, self.settings.promote_on_ask)
         self.watch.on_told = self.news.told
         self._unwatch = registry.watch(self._registry_changed)
@@ -65,6 +70,7 @@ class Middle:
         """Never raises: the session is over whatever its servers say. What it asked for ends before its connections, so
         that its servers can still be told."""
         await self.workspaces.end(scope)
+        self.reconciliation.forget(scope)
         self.watch.forget(scope)
         self.listing.forget(scope)
         await self.pool.release(scope)
@@ -72,6 +78,7 @@ class Middle:
     def _registry_changed(self, change: Change) -> None:
         if change.kind != "added":
             self.reach.end(change.name)
+        self.reconciliation.drop(change.name)
         self.listing.drop(change.name)
         waiting = self.watch.replaced(change.name)
         self.watch.tell_merged(EVERY_LIST)

@@ -8,30 +8,45 @@ all.
 
 from __future__ import annotations
 
+import logging
+from typing import Any
+
 from emceepee.backends.connection import Connection
 from emceepee.backends.recovery import Reconnection
+from emceepee.sessions.session import label
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import ListChanged, LogLine, Notice, OtherNotice, Progress, ResourceUpdated
 from emceepee.vocabulary.raw_json import read_text, to_raw
+
+_log = logging.getLogger("emceepee.relay")
 
 
 class News:
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
 
-    def connected(self, connection: Connection, again: Reconnection | None) -> None:
+    def connected(self, connection: Connection) -> None:
+        """For the first time."""
+        _log.info("session_server_connected", extra={"data": _of(connection.server, connection.scope)})
         workspace = self._workspaces.find(connection.scope)
-        if workspace is None:
-            return
-        if again is None:
+        if workspace is not None:
             data = {"name": connection.server, "capabilities": connection.about.capabilities}
             workspace.record("server_connected", connection.server, data)
-        else:
-            workspace.record("server_reconnected", connection.server, {"name": connection.server, "type": again.kind})
+
+    def reconnected(self, connection: Connection, again: Reconnection, counts: dict[str, Any]) -> None:
+        workspace = self._workspaces.find(connection.scope)
+        if workspace is not None:
+            told = {"name": connection.server, "type": again.kind, "previous": again.previous.shown()}
+            workspace.record("server_reconnected", connection.server, told | counts)
+
+    def failed(self, server: ServerName, scope: Scope, error: str) -> None:
+        """It could not be connected."""
+        _log.warning("session_server_connect_failed", extra={"data": _of(server, scope) | {"error": error}})
 
     def lost(self, server: ServerName, scope: Scope) -> None:
         """Not for what we closed ourselves."""
+        _log.info("session_server_disconnected", extra={"data": _of(server, scope)})
         workspace = self._workspaces.find(scope)
         if workspace is not None:
             workspace.disconnected(server)
@@ -68,3 +83,7 @@ class News:
             case Progress():
                 # Merged per token on its way to whoever asked; it would push everything else out (X-GAP-17).
                 pass
+
+
+def _of(server: ServerName, scope: Scope) -> dict[str, Any]:
+    return {"sessionId": label(scope), "server": server}

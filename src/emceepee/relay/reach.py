@@ -28,6 +28,8 @@ _INVALID_PARAMS = -32602
 _SHOWN_NAMES = 20
 
 Greet: TypeAlias = Callable[[ServerName, Scope, Connection], None]
+OnFailed: TypeAlias = Callable[[ServerName, Scope, str], None]
+"""A scope that needs a server could not be connected to it, and why."""
 
 
 class Reach:
@@ -41,6 +43,7 @@ class Reach:
         self._greet = greet
         self._close_grace = close_grace
         self._endings: dict[ServerName, asyncio.Task[None]] = {}
+        self.on_failed: OnFailed = lambda server, scope, error: None
 
     def end(self, server: ServerName) -> None:
         """Close every scope's connection to a server that was removed or changed. At once in effect: whoever asks for a
@@ -64,8 +67,9 @@ class Reach:
             await self.ended(server)
         try:
             connection = await self.pool.connection(server, scope)
-        except BackendFault:
+        except BackendFault as fault:
             self.definition(server)
+            self.on_failed(server, scope, fault.detail)
             raise
         if connection.on_notice is None:
             self._introduce(server, scope, connection)

@@ -43,6 +43,9 @@ class RelaySettings:
     list_timeout: float = 30.0
     """One page of one server's list."""
 
+    reconcile_budget: float = 10.0
+    """How long the lists of a server that is there again are waited for before its return is told."""
+
     assume_fresh: float = 5.0
     """For how long the meta-tools reuse a list whose server gave no hint: a model searches several times in a row."""
 

@@ -282,6 +282,15 @@ class Watch:
         self.on_told(server, scope, notice)
         if isinstance(notice, LogLine) and not self._wants_level(scope, notice):
             return
+        self._tell(server, scope, notice)
+
+    def found(self, server: ServerName, scope: Scope, kind: ListKind) -> None:
+        """A list is another one than it was before a gap, though nobody said so (A-REC-29)."""
+        notice = ListChanged(kind)
+        self.on_told(server, scope, notice)
+        self._tell(server, scope, notice)
+
+    def _tell(self, server: ServerName, scope: Scope, notice: Notice) -> None:
         for standing in self._hearing(server, scope):
             if _is_for(standing, server, notice):
                 standing.on_notice(notice)

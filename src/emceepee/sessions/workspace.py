@@ -17,18 +17,21 @@ from emceepee.runtime.ids import Ulids
 from emceepee.runtime.spawn import TaskScope
 from emceepee.state.buffers import Buffers, KeptLog, KeptNotification, LogSource
 from emceepee.state.events import EventLog, EventType, Lease, Wanted
+from emceepee.state.invalidated import Invalidated
 from emceepee.state.pending_requests import Ask, AskKind, PendingRequests, Settle
 from emceepee.state.recording import Moment
 from emceepee.state.settings import StateSettings
-from emceepee.state.tasks import Stop, Tasks, TaskView
+from emceepee.state.tasks import Carried, Stop, Tasks, TaskView
 from emceepee.state.totals import EventTotals
 from emceepee.state.waiting import Waiters
+from emceepee.vocabulary.asks import DISCONNECTED, RECONNECTED
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.outcomes import Outcome
 from emceepee.vocabulary.raw_json import to_raw
 
 REMOVED = "Server removed"
-DISCONNECTED = "Server disconnected"
+CALL_UNKNOWN = "Server reconnected - tool call state unknown"
+"""Why a task ends whose server may have forgotten it."""
 
 
 class Workspace:
@@ -54,6 +57,8 @@ class Workspace:
         self.by_tools = False
         """Whether its client has our tools, and so can be asked something by them."""
         self._asked_since: dict[ServerName, float] = {}
+        self._taken: dict[ServerName, Invalidated] = {}
+        """What lost connections took with them, until the server is told to be there again."""
         self.closed = False
 
     @property
@@ -122,10 +127,14 @@ class Workspace:
     # -- tasks and asks
 
     def begin_task(
-        self, what: tuple[ServerName, str, Raw | None], stop: Stop | None, ttl_ms: int | None = None
+        self,
+        what: tuple[ServerName, str, Raw | None],
+        stop: Stop | None,
+        ttl_ms: int | None = None,
+        carried: Carried | None = None,
     ) -> TaskView:
         """`what` is server, tool and arguments. Raises `LimitReached`, and `ClientFault` for a ttl that is no time."""
-        view = self.tasks.create(self.new_id(), what, self.now(), stop, self.tasks.ttl(ttl_ms))
+        view = self.tasks.create(self.new_id(), what, self.now(), stop, self.tasks.ttl(ttl_ms), carried)
         self._wake_at(self.clock.now() + view.ttl_ms / 1000)
         return view
 
@@ -146,6 +155,8 @@ class Workspace:
         """Its server waits for no answer any more."""
         if self.asks.withdraw(ask.id, reason):
             self._asked_no_more(ask.server)
+            if reason in (DISCONNECTED, RECONNECTED):
+                self._note_taken(ask.server, _of_asks([ask]))
 
     def _asked_no_more(self, server: ServerName) -> None:
         """The time that a person took to answer is not the time of the calls that waited for it."""
@@ -173,18 +184,36 @@ class Workspace:
         if due:
             self._wake_at(min(due))
 
-    def lost(self, server: ServerName, reason: str) -> None:
+    def _lost(self, server: ServerName, reason: str) -> Invalidated:
         """This scope's connection is gone: what it carried is lost with it. Logs stay, they explain it (X-CON-08)."""
-        self.tasks.fail_server(server, reason, self.now())
-        self.asks.reject_server(server, reason)
+        tasks = self.tasks.fail_server(server, reason, self.now())
+        return Invalidated(tuple(task.id for task in tasks)) + _of_asks(self.asks.reject_server(server, reason))
 
-    def disconnected(self, server: ServerName) -> None:
-        self.lost(server, DISCONNECTED)
-        self.record("server_disconnected", server, {"name": server})
+    def disconnected(self, server: ServerName) -> Invalidated:
+        """What the connection took with it."""
+        taken = self._lost(server, DISCONNECTED)
+        self._note_taken(server, taken)
+        self.record("server_disconnected", server, {"name": server} | taken.counts())
+        return taken
+
+    def replaced(self, server: ServerName) -> None:
+        """The connection is being replaced by another one: its server has forgotten the calls that it carried. The
+        questions that came over it end with it, one by one, because others may come over the next one already."""
+        tasks = self.tasks.fail_server(server, CALL_UNKNOWN, self.now(), carried=True)
+        self._note_taken(server, Invalidated(tuple(task.id for task in tasks)))
+
+    def _note_taken(self, server: ServerName, taken: Invalidated) -> None:
+        if taken:
+            self._taken[server] = self._taken.get(server, Invalidated()) + taken
+
+    def taken(self, server: ServerName) -> Invalidated:
+        """All that connections to this server took with them since it was last told to be there. Asked once."""
+        return self._taken.pop(server, Invalidated())
 
     def removed(self, server: ServerName) -> None:
         """The server is no more, for anybody."""
-        self.lost(server, REMOVED)
+        self._lost(server, REMOVED)
+        self._taken.pop(server, None)
         self.notifications.clear(server)
         self.logs.clear(server)
 
@@ -204,3 +233,10 @@ class Workspace:
         self.waiters.close()
         await self.jobs.close(grace)
         self.events.close()
+
+
+def _of_asks(asks: list[Ask]) -> Invalidated:
+    return Invalidated(
+        elicitations=tuple(ask.id for ask in asks if ask.kind == "elicitation"),
+        sampling_requests=tuple(ask.id for ask in asks if ask.kind == "sampling"),
+    )

@@ -55,6 +55,9 @@ _INVALID_PARAMS = -32602
 Stop: TypeAlias = Callable[[], None]
 """Ends the call behind a task and has its server told. Returns at once."""
 
+Carried: TypeAlias = Callable[[], bool]
+"""Whether the call behind a task is on a connection now, or was; not while it waits for one to be made again on."""
+
 Answer: TypeAlias = Callable[[Fields], Awaitable[None]]
 """Takes the answers to what the server behind a task asks of the client, by the server's keys."""
 
@@ -114,13 +117,25 @@ class TaskView:
 class _Task:
     """The record. `deadline` while it works, `remove_at` afterwards."""
 
-    __slots__ = ("answer", "created", "deadline", "delivered", "ended", "followers", "remove_at", "stop", "view")
+    __slots__ = (
+        "answer",
+        "carried",
+        "created",
+        "deadline",
+        "delivered",
+        "ended",
+        "followers",
+        "remove_at",
+        "stop",
+        "view",
+    )
 
     def __init__(self, view: TaskView, created: float, stop: Stop | None) -> None:
         self.view = view
         self.created = created
         self.deadline = created + view.ttl_ms / 1000
         self.stop = stop
+        self.carried: Carried | None = None
         self.answer: Answer | None = None
         self.followers: list[Follower] = []
         self.ended = 0.0
@@ -156,14 +171,21 @@ class Tasks:
         return min(asked_ms, self.settings.max_ttl_ms)
 
     def create(
-        self, task_id: str, what: tuple[ServerName, str, Raw | None], now: Moment, stop: Stop | None, ttl_ms: int
+        self,
+        task_id: str,
+        what: tuple[ServerName, str, Raw | None],
+        now: Moment,
+        stop: Stop | None,
+        ttl_ms: int,
+        carried: Carried | None = None,
     ) -> TaskView:
         """`what` is the server, the tool and its arguments. Raises `LimitReached`, also when closed (X-BUG-26)."""
         if self.closed or len(self._working) >= self.settings.max_working:
             raise LimitReached("working tasks (max_working)", 0 if self.closed else self.settings.max_working)
         server, tool, args = what
         view = TaskView(task_id, server, tool, args, "working", ttl_ms, now.wall, now.wall)
-        self._working[task_id] = _Task(view, now.at, stop)
+        task = self._working[task_id] = _Task(view, now.at, stop)
+        task.carried = carried
         self._record("task_created", server, {"taskId": task_id, "toolName": tool, "ttl": ttl_ms}, task_id)
         return view
 
@@ -223,9 +245,14 @@ class Tasks:
         self._end(task, "cancel", now)
         return True
 
-    def fail_server(self, server: ServerName, error: str, now: Moment) -> list[TaskView]:
-        """Everything that works there is lost: the server is gone, or was removed."""
-        lost = [task for task in self._working.values() if task.view.server == server]
+    def fail_server(self, server: ServerName, error: str, now: Moment, carried: bool = False) -> list[TaskView]:
+        """Everything that works there is lost: the server is gone, or was removed. With `carried`, only what its
+        connection carried."""
+        lost = [
+            task
+            for task in self._working.values()
+            if task.view.server == server and not (carried and task.carried is not None and not task.carried())
+        ]
         return [self._end(task, "fail", now, error=error) for task in lost]
 
     def expire(self, now: Moment) -> list[TaskView]:
@@ -266,7 +293,7 @@ class Tasks:
         view = task.view
         status = NEXT[view.status, step]
         del self._working[view.id]
-        stop, task.stop, task.answer = task.stop, None, None
+        stop, task.stop, task.answer, task.carried = task.stop, None, None, None
         task.view = ended = replace(view, status=status, updated_at=now.wall, result=result, asks={}, **how)
         task.ended = now.at
         task.remove_at = now.at + self.settings.max_retention_ms / 1000

@@ -20,6 +20,12 @@ from emceepee.vocabulary.outcomes import Failed, Outcome
 
 AskKind: TypeAlias = Literal["elicitation", "sampling"]
 
+DISCONNECTED = "Server disconnected"
+"""Why what a connection carried ends when the connection is lost."""
+
+RECONNECTED = "Server reconnected - request state unknown"
+"""Why a question ends whose server has forgotten it: the connection that it came over was replaced by another."""
+
 Certainty: TypeAlias = Literal["exact", "presumed", "probable", "ambiguous", "orphan", "over"]
 
 Settle: TypeAlias = Callable[[Outcome], None]

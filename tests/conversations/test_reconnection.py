@@ -1,0 +1,285 @@
+"""A server that comes back, seen from its clients: what is lost, once; what changed; what is there again by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from emceepee.backends.definition import HttpEndpoint, ServerDefinition
+from emceepee.sessions.session import label
+from tests.conversations.house import House, LegacyClient, let_run
+from tests.conversations.meta_client import MetaClient, meta
+from tests.support.fake_clock import settle
+from tests.support.forgetful_server import ForgetfulServer
+from tests.support.http_backend import HttpBackend
+from tests.support.scripted_backend import ScriptedBackend
+
+CALL_UNKNOWN = "Server reconnected - tool call state unknown"
+REQUEST_UNKNOWN = "Server reconnected - request state unknown"
+GONE = {"invalidatedTasks": 0, "invalidatedElicitations": 0, "invalidatedSampling": 0}
+
+
+class Stage:
+    """One server over HTTP behind a gateway, and its first client."""
+
+    def __init__(self, server: ForgetfulServer, house: House, client: MetaClient) -> None:
+        self.server = server
+        self.house = house
+        self.client = client
+        self.seen: list[Any] = []
+
+    async def events(self, kind: str, times: int = 1, client: MetaClient | None = None) -> list[Any]:
+        """All events so far, once there are so many of a kind."""
+        scope = (client or self.client).scope
+        log = self.house.gateway.workspaces.at(scope).events
+        async with asyncio.timeout(5):
+            while [event.type for event in log.all()].count(kind) < times:  # type: ignore[comparison-overlap]
+                await settle()
+        told = (await (client or self.client).use("await_activity", since_event_id="0" * 26, timeout_ms=0)).said
+        found = [event for of_server in told["events"] for event in of_server["events"]]
+        return sorted(found, key=lambda event: str(event["id"]))
+
+    async def promoted(self, tool: str, client: MetaClient | None = None) -> str:
+        """The id of a task whose tool never answers."""
+        told = await (client or self.client).use("execute_tool", server="far", tool=tool, timeout_ms=0)
+        for _ in range(100):
+            await settle()
+        task: str = told.said["task"]["taskId"]
+        return task
+
+    async def call(self, client: MetaClient | None = None) -> str:
+        told = await (client or self.client).use("execute_tool", server="far", tool="echo")
+        text: str = told.blocks[0]["text"]
+        return text
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    server = ForgetfulServer()
+    async with HttpBackend(server.answer) as backend:
+        house = House({}, (ServerDefinition("far", HttpEndpoint(backend.url)),))
+        yield Stage(server, house, await meta(house))
+        await house.close()
+
+
+def of_kind(events: list[Any], kind: str) -> list[Any]:
+    return [event["data"] for event in events if event["type"] == kind]
+
+
+@pytest.mark.shows(
+    "A-REC-14", "A-REC-15", "A-REC-18", "A-REC-19", "A-REC-20", "A-REC-23", "A-REC-24", "A-REC-25", "A-EVT-15",
+    "X-CON-14", "X-CON-15", "X-CON-16", "A-REC-11",
+)  # fmt: skip
+async def test_a_restart_that_nobody_noticed_ends_what_was_open_once_and_is_told_last(stage: Stage) -> None:
+    client, server = stage.client, stage.server
+    for tool in ("wait", "elicitation/create", "sampling/createMessage"):
+        await stage.promoted(tool)
+    await stage.events("sampling_request")
+    server.forget(version="2")
+    assert await stage.call() == "by version 2"
+    events = await stage.events("server_reconnected")
+    failed = of_kind(events, "task_failed")
+    assert [task["error"] for task in failed] == [task["reason"] for task in failed] == [CALL_UNKNOWN] * 3
+    assert [ask["reason"] for ask in of_kind(events, "elicitation_expired")] == [REQUEST_UNKNOWN]
+    assert [ask["reason"] for ask in of_kind(events, "sampling_expired")] == [REQUEST_UNKNOWN]
+    assert events[-1]["type"] == "server_reconnected"
+    assert events[-1]["data"] == {
+        "name": "far",
+        "type": "restart",
+        "previous": {"name": "forgetful", "version": "1", "protocolVersion": "2025-11-25"},
+        "refreshedTools": True,
+        "refreshedResources": True,
+        "refreshedPrompts": True,
+        "invalidatedTasks": 3,
+        "invalidatedElicitations": 1,
+        "invalidatedSampling": 1,
+    }
+    for method in ("tools/list", "resources/list", "prompts/list"):
+        assert method in server.methods()
+    assert (await client.use("list_tasks")).said["tasks"] == []
+
+
+@pytest.mark.shows("A-REC-24", "X-BUG-39", "A-REC-25", "X-CON-14", "A-EVT-14", "A-EVT-15")
+async def test_over_a_whole_cycle_each_item_ends_once_and_is_counted_at_the_loss_and_at_the_return() -> None:
+    backend = ScriptedBackend(answers={"tools/call": "silent"})
+    house = House({"files": backend})
+    client = await meta(house)
+    for _ in range(2):
+        await client.use("execute_tool", server="files", tool="slow", timeout_ms=0)
+    backend.exit()
+    await house.clock.advance(2)
+    told = (await client.use("await_activity", since_event_id="0" * 26, timeout_ms=0)).said
+    events = [event for of_server in told["events"] for event in of_server["events"]]
+    kinds = [event["type"] for event in events]
+    assert kinds[-4:] == ["task_failed", "task_failed", "server_disconnected", "server_reconnected"]
+    assert {task["error"] for task in of_kind(events, "task_failed")} == {"Server disconnected"}
+    assert of_kind(events, "server_disconnected") == [{"name": "files"} | GONE | {"invalidatedTasks": 2}]
+    assert of_kind(events, "server_reconnected")[0].items() >= {"invalidatedTasks": 2}.items()
+    backend.exit()
+    await house.clock.advance(4)
+    assert (await client.use("list_servers")).events[-1]["data"].items() >= GONE.items()
+    await house.close()
+
+
+@pytest.mark.shows("A-REC-14")
+async def test_what_one_session_lost_is_no_affair_of_another(stage: Stage) -> None:
+    other = await meta(stage.house)
+    theirs = await stage.promoted("wait", other)
+    mine = await stage.promoted("wait")
+    stage.server.sessions.discard("session-2")
+    await stage.call()
+    await stage.events("server_reconnected")
+    assert (await stage.client.use("get_task", task_id=mine)).said["task"]["status"] == "failed"
+    assert (await other.use("get_task", task_id=theirs)).said["task"]["status"] == "working"
+    assert "server_reconnected" not in (await other.use("list_servers")).kinds
+
+
+@pytest.mark.shows("A-REC-16", "A-REC-17", "X-BUG-36")
+async def test_lists_that_fail_are_said_and_save_nothing_of_the_old_connection(stage: Stage) -> None:
+    client, server = stage.client, stage.server
+    task = await stage.promoted("wait")
+    server.refused = {"tools/list", "prompts/list"}
+    server.capabilities = {"tools": {}, "prompts": {}}
+    server.forget()
+    await stage.call()
+    (told,) = of_kind(await stage.events("server_reconnected"), "server_reconnected")
+    assert (told["refreshedTools"], told["refreshedResources"], told["refreshedPrompts"]) == (False, False, False)
+    assert (await client.use("get_task", task_id=task)).said["task"]["error"] == CALL_UNKNOWN
+    assert server.methods().count("resources/list") == 0, "it does not offer any"
+    assert await stage.call() == "by version 1"
+
+
+@pytest.mark.shows("A-REC-22", "A-CON-19", "A-REC-21")
+async def test_what_had_ended_before_is_kept_and_nobody_asks_what_the_server_still_knows(stage: Stage) -> None:
+    client = stage.client
+    told = await client.use("execute_tool", server="far", tool="echo", timeout_ms=0)
+    done = told.said["task"]["taskId"]
+    await stage.events("task_completed")
+    stage.server.forget(version="2")
+    await stage.call()
+    await stage.events("server_reconnected")
+    assert (await client.use("get_task_result", task_id=done)).own[0]["text"] == "by version 1"
+    asked = {method for method in stage.server.methods() if not method.startswith("notifications/")}
+    assert asked <= {"tools/call", "tools/list", "resources/list", "prompts/list"}
+
+
+@pytest.mark.shows("A-REC-26", "A-CON-02", "A-CON-18", "X-CON-38")
+async def test_each_step_is_logged_with_its_session(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "emceepee.relay"):
+        await stage.promoted("wait")
+        stage.server.forget()
+        await stage.call()
+        await stage.events("server_reconnected")
+    lines = {record.message: record.data for record in caplog.records if hasattr(record, "data")}
+    whose = {"sessionId": label(stage.client.scope), "server": "far"}
+    assert lines["session_server_connected"] == whose
+    assert lines["session_server_reconnect"] == whose | {"type": "restart"}
+    assert lines["session_server_reconciliation_complete"] == whose | {
+        "refreshedTools": True,
+        "refreshedResources": True,
+        "refreshedPrompts": True,
+        "invalidatedTasks": 1,
+        "invalidatedElicitations": 0,
+        "invalidatedSampling": 0,
+    }
+
+
+@pytest.mark.shows("A-CON-03", "A-CON-18", "X-CON-38")
+async def test_a_server_that_cannot_be_had_is_logged_with_its_session(caplog: pytest.LogCaptureFixture) -> None:
+    backend = ScriptedBackend()
+    house = House({"files": backend})
+    client = await meta(house)
+    await client.use("list_tools", server="files")
+    with caplog.at_level(logging.INFO, "emceepee.relay"):
+        backend.exit("exited with code 9")
+        backend.answers = {"server/discover": "exit", "initialize": "exit"}
+        told = await client.use("execute_tool", server="files", tool="echo")
+    assert told.is_error
+    lines = {record.message: record.data for record in caplog.records if hasattr(record, "data")}
+    whose = {"sessionId": label(client.scope), "server": "files"}
+    assert lines["session_server_disconnected"] == whose
+    (listed,) = (await client.use("list_servers")).said["servers"]
+    assert listed["lastError"].endswith("exited with code 1")
+    assert lines["session_server_connect_failed"] == whose | {"error": listed["lastError"]}
+    await house.close()
+
+
+@pytest.mark.shows("A-REC-28", "A-REC-27")
+async def test_whoever_waits_for_activity_is_told_and_finds_nothing_open(stage: Stage) -> None:
+    client = stage.client
+    task = await stage.promoted("elicitation/create")
+    (asked,) = of_kind(await stage.events("elicitation_request"), "elicitation_request")
+    await client.use("list_servers")
+    wait = client.start("await_activity", timeout_ms=50_000)
+    await let_run()
+    assert not wait.complete
+    stage.server.forget()
+    other = LegacyClient(client.client.http, "2025-11-25")  # type: ignore[arg-type]
+    other.headers = client.client.headers  # type: ignore[union-attr]
+    assert await stage.call(MetaClient(other)) == "by version 1"
+    told = await client.told(wait)
+    assert told.said["pending_client"] == {"elicitations": [], "sampling_requests": []}
+    status = (await client.use("get_task", task_id=task)).said["task"]
+    assert (status["status"], status["error"]) == ("failed", CALL_UNKNOWN)
+    late = await client.use("respond_to_elicitation", request_id=asked["requestId"], action="decline")
+    assert late.said["error"]["code"] == "TOOL_ERR_REQUEST_NOT_FOUND"
+    assert "response" not in stage.server.methods()
+
+
+@pytest.mark.shows("A-REC-29", "X-CON-34", "A-REC-15")
+async def test_tools_that_changed_over_a_restart_are_told_as_a_list_change(stage: Stage) -> None:
+    client, server = stage.client, stage.server
+    listener = await stage.house.legacy_client("/servers/far/mcp")
+    stream = await listener.get()
+    for method in ("tools/list", "prompts/list"):
+        await listener.result(method)
+    await client.use("list_tools", server="far")
+    await client.use("list_prompts", server="far")
+    server.forget(tools=("echo", "new"))
+    await stage.call()
+    await listener.result("tools/call", {"name": "echo"})
+    events = await stage.events("server_reconnected")
+    notes = of_kind(events, "notification")
+    assert [note["method"] for note in notes] == ["notifications/tools/list_changed"]
+    await stream.until(lambda: bool(stream.events))
+    assert [event["method"] for event in stream.events] == ["notifications/tools/list_changed"]
+    names = [tool["name"] for tool in (await client.use("list_tools", server="far")).said["tools"]]
+    assert names == ["echo", "new"]
+
+
+@pytest.mark.shows("A-REC-30")
+async def test_a_return_that_is_still_being_looked_at_when_its_server_is_removed_is_told_no_more(stage: Stage) -> None:
+    await stage.call()
+    stage.server.forget()
+    stage.server.slow.clear()
+    await stage.call()
+    assert len(stage.house.gateway.middle.reconciliation) == 1
+    told = await stage.client.use("remove_server", name="far")
+    stage.server.slow.set()
+    for _ in range(50):
+        await settle()
+    after = await stage.client.use("list_servers")
+    assert "server_reconnected" not in told.kinds + after.kinds
+    assert len(stage.house.gateway.middle.reconciliation) == 0
+
+
+@pytest.mark.shows("X-BUG-35")
+async def test_what_begins_on_the_new_connection_while_the_return_is_looked_at_is_left_alone(stage: Stage) -> None:
+    old = await stage.promoted("wait")
+    stage.server.forget()
+    stage.server.slow.clear()
+    await stage.call()
+    new = await stage.promoted("elicitation/create")
+    await stage.events("elicitation_request")
+    stage.server.slow.set()
+    (told,) = of_kind(await stage.events("server_reconnected"), "server_reconnected")
+    assert (told["invalidatedTasks"], told["invalidatedElicitations"]) == (1, 0)
+    states = {task: (await stage.client.use("get_task", task_id=task)).said["task"]["status"] for task in (old, new)}
+    assert states == {old: "failed", new: "working"}
+    listed = await stage.client.use("list_servers")
+    assert listed.pending is not None
+    assert len(listed.pending["elicitations"]) == 1
