@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak lock clean
+.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -77,6 +77,9 @@ bench: .venv/interop  ## calls/s, latency, CPU and memory, side by side
 
 soak: .venv/dev  ## twice a thousand sessions and ten thousand calls, and a count of what is left (Linux)
 	$(PY) -m tests.soak $(ARGS)
+
+killed: .venv/dev  ## 500 clients of each era are killed in the middle of calls and waits; nothing may be lost (Linux)
+	$(PY) -m tests.killed $(ARGS)
 
 # --- the house itself
 

@@ -201,6 +201,25 @@ async def test_eviction_while_somebody_waits_loses_nothing_silently() -> None:
     await house.close()
 
 
+@pytest.mark.shows("A-CON-09", "A-EVT-01")
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_what_a_server_says_unasked_reaches_a_client_that_has_only_tools(era: Any) -> None:
+    backend = ScriptedBackend(era, {"tools/list": {"tools": []}})
+    house = House({"files": backend, "other": ScriptedBackend(era)})
+    bystander, client = await meta(house), await meta(house)
+    await bystander.use("list_tools", server="other")
+    await client.use("list_tools", server="files")
+    wait = await waiting(client)
+    backend.notify("notifications/tools/list_changed")
+    said = (await client.told(wait)).said
+    ((event),) = said["events"][0]["events"]
+    assert (event["type"], event["data"]["method"]) == ("notification", "notifications/tools/list_changed")
+    kept = (await client.use("get_notifications")).said["notifications"]
+    assert [(one["server"], one["method"]) for one in kept] == [("files", "notifications/tools/list_changed")]
+    assert (await bystander.use("get_notifications")).said == {"notifications": []}
+    await house.close()
+
+
 def logs(turn: Turn) -> Any:
     for level, text in (("debug", "a"), ("warning", "b"), ("error", "c")):
         turn.notify("notifications/message", {"level": level, "logger": "disk", "data": {"message": text}})

@@ -22,14 +22,27 @@ class Socket:
 
     def __init__(self) -> None:
         self.sent = b""
-        self.closed = self.aborted = False
-        self.writes = 0
+        self.closed = self.aborted = self.ended = False
+        self.writes = self.unsent = self.error = 0
 
     def set_write_buffer_limits(self, high: int) -> None:
         pass
 
     def get_write_buffer_size(self) -> int:
-        return 0
+        return self.unsent
+
+    def get_extra_info(self, name: str) -> Any:
+        return self if name == "socket" else None
+
+    def getsockopt(self, level: int, option: int) -> int:
+        """What the system has to say of the socket."""
+        return self.error
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        self.ended = True
 
     def is_closing(self) -> bool:
         return self.closed or self.aborted
@@ -318,3 +331,94 @@ async def test_going_down_closes_the_idle_and_lets_the_busy_finish(house: House)
     await settle()
     assert busy.sent.endswith(b"connection: close\r\n\r\ndone")
     assert busy.closed
+
+
+# -- whether an answer was read
+
+
+def asking(house: House) -> list[bool]:
+    """Each exchange wants to know; what it was told."""
+    told: list[bool] = []
+
+    async def serve(exchange: Exchange) -> None:
+        body = await exchange.read_body(1000, 30)
+        if not exchange.on_read(told.append):
+            told.append(body == b"nothing will be known")
+        await exchange.answer(200, [], body)
+
+    house.serve = serve
+    return told
+
+
+async def answered(house: House, *more: str) -> tuple[HttpConnection, Socket]:
+    connection, socket = house.connect()
+    connection.data_received(post(b"x", *more))
+    await settle()
+    assert socket.sent.endswith(b"x")
+    return connection, socket
+
+
+@pytest.mark.shows("A-DEL-16")
+async def test_a_client_that_goes_on_or_ends_in_order_has_read_its_answer(house: House) -> None:
+    told = asking(house)
+    connection, _ = await answered(house)
+    assert told == []
+    connection.data_received(post(b"y"))
+    assert told == [True]
+    await settle()
+    connection.eof_received()
+    connection.connection_lost(None)
+    assert told == [True, True]
+
+
+@pytest.mark.shows("A-DEL-16")
+@pytest.mark.parametrize("how", ["reset", "left before it came", "not all was sent"])
+async def test_a_client_that_is_gone_before_it_read_has_not(house: House, how: str) -> None:
+    told = asking(house)
+    connection, socket = await answered(house)
+    if how == "reset":
+        connection.connection_lost(ConnectionResetError())
+    else:
+        socket.error, socket.unsent = (32, 0) if how == "left before it came" else (0, 5)
+        connection.eof_received()
+        connection.connection_lost(None)
+    assert told == [False]
+
+
+async def test_one_that_is_cut_off_has_not_and_one_that_stays_silent_has_had_its_time(house: House) -> None:
+    told = asking(house)
+    connection, _ = await answered(house)
+    connection.abort()
+    assert told == [False]
+    _, socket = await answered(house)
+    await house.pass_time(4)
+    assert told == [False]
+    await house.pass_time(2)
+    assert told == [False, True]
+    assert not socket.closed
+
+
+async def test_a_connection_that_is_to_be_closed_is_closed_when_that_is_known(house: House) -> None:
+    told = asking(house)
+    _, socket = await answered(house, "Connection: close")
+    assert (told, socket.ended, socket.closed) == ([], True, False)
+    await house.pass_time(6)
+    assert (told, socket.closed) == ([True], True)
+    connection, _ = await answered(house, "Connection: close")
+    connection.connection_lost(ConnectionResetError())
+    assert told == [True, False]
+
+
+async def test_behind_a_further_request_nothing_will_be_known(house: House) -> None:
+    told = asking(house)
+    connection, _ = house.connect()
+    connection.data_received(post(b"nothing will be known") + post(b"x"))
+    await settle()
+    assert told == [True]
+
+
+async def test_going_down_waits_for_nobody_to_read(house: House) -> None:
+    told = asking(house)
+    _, socket = await answered(house)
+    house.all.drain()
+    assert (told, socket.closed) == ([True], True)

@@ -111,6 +111,30 @@ async def test_cancelling_the_wait_or_the_task_stops_the_call() -> None:
         await house.middle.forget("s")
 
 
+@pytest.mark.shows("A-DEL-16")
+async def test_an_answer_that_was_there_when_the_wait_was_called_off_is_kept_as_a_task() -> None:
+    held = Held()
+    house = make_house(a=FakeServer(answer=held))
+    calls_off: list[asyncio.Task[bool]] = []
+
+    def at_the_same_moment(answer: Done) -> None:
+        # Before whoever waits comes to run.
+        asyncio.get_running_loop().call_soon(calls_off[0].cancel)
+
+    workspace = house.middle.workspaces.at("s")
+    asked = call("tools/call", "s", name="slow")
+    job = Job(workspace, "a", asked, None, house.middle.news.told, at_the_same_moment)
+    job.start(house.middle.calls, await house.middle.reach.connection("a", "s"), 5)
+    calls_off.append(asyncio.create_task(job.wait(5)))
+    await settle()
+    held.outcome.set_result(Done(Payload.of(DONE)))
+    await settle()
+    assert calls_off[0].cancelled()
+    assert not held.stopped
+    assert kinds(house) == ["task_created", "task_completed"]
+    await house.middle.forget("s")
+
+
 @pytest.mark.shows("X-BUG-26")
 async def test_the_end_of_the_session_ends_the_call() -> None:
     held = Held()

@@ -87,6 +87,19 @@ async def test_the_wishes_of_a_scope_add_up_and_are_withdrawn_with_the_last_who_
     assert len(house.middle.watch) == 0
 
 
+async def test_who_has_our_tools_wishes_to_be_told_of_lists_and_what_is_replaced_needs_no_telling() -> None:
+    house = make_house(a=FakeServer())
+    house.middle.workspaces.at("s").by_tools = True
+    await house.middle.reach.connection("a", "s")
+    await settle()
+    assert wants(house) == [Interest(EVERY_LIST)]
+    listener, _ = await listen(house, uris("note://1"))
+    await listener.close()
+    await settle()
+    assert wants(house)[-1] == Interest(EVERY_LIST)
+    assert house.middle.watch.replaced("a") == []
+
+
 @pytest.mark.shows("EB-F8")
 async def test_a_first_wish_is_granted_as_far_as_it_can_be() -> None:
     house = make_house(a=FakeServer(lists={"resources": [NOTE]}))

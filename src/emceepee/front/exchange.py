@@ -12,6 +12,9 @@ from typing import Any, Protocol, TypeAlias
 
 Header: TypeAlias = tuple[bytes, bytes]
 
+Known: TypeAlias = Callable[[bool], None]
+"""Takes whether an answer was read, as far as can be told."""
+
 
 class ClientGone(Exception):
     """The client went away before its request was complete; there is nobody to answer."""
@@ -33,6 +36,11 @@ class Exchange(Protocol):
     @property
     def left(self) -> bool | None:
         """Whether the client has gone; None where only `gone` can tell."""
+        ...
+
+    def on_read(self, known: Known) -> bool:
+        """Asked before the answer: `known` is called once, when the client has shown that it read all of it, or that
+        it did not. False, and no call, where that cannot be found out."""
         ...
 
     async def read_body(self, limit: int, seconds: float) -> bytes:
@@ -77,6 +85,9 @@ class AsgiExchange:
     @property
     def left(self) -> bool | None:
         return None
+
+    def on_read(self, known: Known) -> bool:
+        return False
 
     async def read_body(self, limit: int, seconds: float) -> bytes:
         event = await self._receive()

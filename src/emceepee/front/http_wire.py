@@ -9,6 +9,11 @@ between us and the socket cost as much as all the rest of the gateway (docs/benc
     serving    ours to answer: no deadline here, the call has its own
     idle       between requests: closed after `idle_connection`
     stalled    the client does not read: aborted after `stalled_after`
+    in doubt   answered, and somebody wants to know whether the client read it: at most `doubt_after`
+
+What is written to a socket may never be read. A client that goes on to its next request has read; so has one that ends
+the connection in order. One that is killed before it read everything has the system reset the connection, which is how
+we know.
 
 The one rule: a connection that was answered before its request was whole, or answered only in part, is not used again.
 """
@@ -17,13 +22,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import socket
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias, cast
 
 import httptools
 
-from emceepee.front.exchange import Exchange, Header
+from emceepee.front.exchange import Exchange, Header, Known
 from emceepee.front.settings import FrontSettings
 from emceepee.front.wire_exchange import LENGTH, STATUS_LINES, WireExchange, path_of
 from emceepee.runtime.clock import Clock
@@ -102,6 +109,8 @@ class HttpConnection(asyncio.Protocol):
     __slots__ = (
         "_all",
         "_deadline",
+        "_doubt",
+        "_doubt_until",
         "_head_bytes",
         "_headers",
         "_owed_body",
@@ -137,6 +146,8 @@ class HttpConnection(asyncio.Protocol):
         self._owed_body = 0
         self._deadline: float | None = None
         self._stalled: float | None = None
+        self._doubt: tuple[WireExchange, Known] | None = None
+        self._doubt_until = 0.0
         self.memory: dict[str, Any] = {}
         self.serving = False
         self.closing = False
@@ -155,6 +166,8 @@ class HttpConnection(asyncio.Protocol):
         self._deadline = self._all.now + self._all.settings.request_timeout
 
     def data_received(self, data: bytes) -> None:
+        if self._doubt is not None:
+            self._resolve(True)
         if self.closing:
             return
         if self._owed_body:
@@ -175,10 +188,14 @@ class HttpConnection(asyncio.Protocol):
                 self._refuse(431)
 
     def eof_received(self) -> bool:
+        if self._doubt is not None:
+            self._resolve(self._is_read())
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.gone = self.closing = True
+        if self._doubt is not None:
+            self._resolve(False)
         # It holds our methods: a circle, for each connection that there ever was.
         del self._parser
         self._all.ended(self)
@@ -198,6 +215,33 @@ class HttpConnection(asyncio.Protocol):
         waiting, self._writable = self._writable, None
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
+
+    # -- whether an answer was read
+
+    def doubt(self, exchange: WireExchange, known: Known) -> bool:
+        """Of the exchange being served. With a further request on its way already, what comes next tells nothing."""
+        if self._queue or self._reading is not None or self._head_bytes or self._all.draining:
+            return False
+        self._doubt = exchange, known
+        self._doubt_until = math.inf
+        if self.gone:
+            self._resolve(False)
+        return True
+
+    def _is_read(self) -> bool:
+        """At the end of what the client sends: whether it had been written everything, and nothing of that came back
+        because there was nobody any more."""
+        assert self._doubt is not None
+        assert self._transport is not None
+        if not self._doubt[0].answered or self._transport.get_write_buffer_size():
+            return False
+        sock = self._transport.get_extra_info("socket")
+        return sock is None or not sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+
+    def _resolve(self, is_read: bool) -> None:
+        doubt, self._doubt = self._doubt, None
+        if doubt is not None:
+            doubt[1](is_read)
 
     # -- what httptools calls
 
@@ -273,6 +317,7 @@ class HttpConnection(asyncio.Protocol):
                 await self._all.serve(exchange)
                 self.serving = False
                 self._watched = None
+                self._doubt_until = self._all.now + self._all.settings.doubt_after
                 if not exchange.reusable or self._all.draining:
                     break
         finally:
@@ -317,6 +362,11 @@ class HttpConnection(asyncio.Protocol):
     # -- deadlines and ends
 
     def look_at_deadline(self, now: float) -> None:
+        if self._doubt is not None and now >= self._doubt_until:
+            # It is there and has had its time; nothing better will be known.
+            self._resolve(True)
+            if self.closing:
+                self.close()
         if self._stalled is not None and now >= self._stalled:
             unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
             _log.warning("client_does_not_read", extra={"data": {"unsent": unsent}})
@@ -336,11 +386,22 @@ class HttpConnection(asyncio.Protocol):
         transport = self._transport
         if transport is None or self.gone:
             return
+        if self._doubt is not None:
+            if self._lingers(transport):
+                return
+            self._resolve(True)
         if self._stalled is None and not transport.is_closing():
             self._stalled = self._all.now + self._all.settings.stalled_after
         transport.close()
         if self._wake is not None and not self._wake.done():
             self._wake.set_result(None)
+
+    def _lingers(self, transport: asyncio.Transport) -> bool:
+        """Our side is closed, and the client's end tells whether it read what came before."""
+        if self._all.draining or transport.is_closing() or not transport.can_write_eof():
+            return False
+        transport.write_eof()
+        return True
 
     def cut_off(self) -> None:
         if self._runner is not None:
@@ -348,5 +409,7 @@ class HttpConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         self.closing = True
+        if self._doubt is not None:
+            self._resolve(False)
         if self._transport is not None:
             self._transport.abort()

@@ -76,12 +76,16 @@ class Reply:
             await self._written(status, message)
             return
         arrived = False
+        # A stream that moved is read elsewhere by now.
+        moved = self.stream is not None and self.stream.moved
+        will_be_known = not moved and self._exchange.on_read(self.deliveries.settle)
         try:
             there = not await self._client_left()
             await self._written(status, message)
             arrived = there and (self.stream is None or not self.stream.broken)
         finally:
-            self.deliveries.settle(arrived)
+            if not arrived or not will_be_known:
+                self.deliveries.settle(arrived)
 
     async def _client_left(self) -> bool:
         """Whether it has gone already. Servers of HTTP take what is written to nobody without a word, so it is looked

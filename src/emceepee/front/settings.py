@@ -23,6 +23,9 @@ class FrontSettings:
     """Only a call that still waits then is worth a task that watches for the client going away."""
     stalled_after: float = 60.0
     """How long a client may leave its last bytes unread before it is given up."""
+    doubt_after: float = 5.0
+    """How long an answer that something depends on may stay unread on a connection that lives, until it counts as
+    read."""
     max_calls: int = 4_096
     """Modern requests at once in this process; legacy ones are bounded per session."""
     max_listens: int = 1_024

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import httptools
 
-from emceepee.front.exchange import BodyTooLarge, ClientGone, Header
+from emceepee.front.exchange import BodyTooLarge, ClientGone, Header, Known
 
 if TYPE_CHECKING:
     from emceepee.front.http_wire import HttpConnection
@@ -92,6 +92,14 @@ class WireExchange:
     @property
     def left(self) -> bool | None:
         return self._connection.gone
+
+    @property
+    def answered(self) -> bool:
+        """Whether the whole of the answer was written."""
+        return self._ended
+
+    def on_read(self, known: Known) -> bool:
+        return self._connection.doubt(self, known)
 
     async def read_body(self, limit: int, seconds: float) -> bytes:
         if not self._whole:

@@ -8,6 +8,7 @@ comes beside the server's words, not instead of them.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -65,6 +66,9 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done | GoesOn:
         done = await _answered(desk, asked, job)
     except EmceepeeError as error:
         done = error_answer(tool_error(error, _about(server, tool), timeout_ms))
+    except asyncio.CancelledError:
+        job.called_off()
+        raise
     done.delivery = job
     return done
 

@@ -83,7 +83,9 @@ class MetaSurface:
 
     def _workspace(self, scope: Scope) -> Workspace:
         workspace = self._middle.workspaces.at(scope)
-        workspace.by_tools = True
+        if not workspace.by_tools:
+            workspace.by_tools = True
+            self._middle.watch.wish_again(scope)
         return workspace
 
     async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:

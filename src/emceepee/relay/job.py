@@ -123,7 +123,7 @@ class Job:
         try:
             await self._waiting
         except asyncio.CancelledError:
-            self.stop()
+            self.called_off()
             raise
         finally:
             impatience.cancel()
@@ -168,6 +168,12 @@ class Job:
             raise
         tasks = self.workspace.tasks
         return GoesOn(as_task(tasks.get(view.id), tasks.settings.poll_ms))
+
+    def called_off(self) -> None:
+        """Nobody wants its answer any more; if there is one already, it is kept: its server cannot take it back."""
+        if self._running is None:
+            self.lost()
+        self.stop()
 
     def stop(self) -> None:
         """The server is told that nobody wants its answer."""

@@ -56,6 +56,7 @@ class Middle:
         self.reconciliation = Reconciliation(self.workspaces, self.news, self.listing, registry, tasks, budget)
         self.asks = Asks(self.workspaces, self.settings.promote_on_ask)
         self.watch.on_told = self.news.told
+        self.watch.has_tools = self.workspaces.has_tools
         self._unwatch = registry.watch(self._registry_changed)
 
     def close(self) -> None:

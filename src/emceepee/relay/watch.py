@@ -42,6 +42,7 @@ from emceepee.vocabulary.raw_json import NotThatShape, read_fields
 
 _log = logging.getLogger("emceepee.relay")
 _INVALID_PARAMS = -32602
+_LISTS = Interest(EVERY_LIST)
 
 OwnerOf: TypeAlias = Callable[[str], Awaitable[ServerName | None]]
 """Which server a resource belongs to, or None when nobody has it."""
@@ -99,6 +100,8 @@ class Watch:
     def __init__(self, tasks: TaskScope, settings: RelaySettings) -> None:
         self.on_list_changed: OnListChanged = lambda server, scope, kind: None
         self.on_told: OnTold = lambda server, scope, notice: None
+        self.has_tools: Callable[[Scope], bool] = lambda scope: False
+        """Whether a scope's client is told by our tools of what its servers say unasked; then that is its wish."""
         self._tasks = tasks
         self._settings = settings
         self._standings: dict[Scope, list[Standing]] = {}
@@ -148,6 +151,15 @@ class Watch:
         return seen.honoured
 
     def _wish(self, server: ServerName, scope: Scope) -> Interest:
+        wish = self._listeners_wish(server, scope)
+        return wish | _LISTS if self.has_tools(scope) else wish
+
+    def wish_again(self, scope: Scope) -> None:
+        """It has tools from now on: its servers are to know."""
+        for server in self._seen.get(scope, {}):
+            self._tasks.spawn(self._introduce(server, scope), f"introduce {server}")
+
+    def _listeners_wish(self, server: ServerName, scope: Scope) -> Interest:
         wish = NOTHING
         for standing in self._standings.get(scope, ()):
             wish = wish | standing.at(server)
@@ -326,7 +338,7 @@ class Watch:
         for scope, at_scope in list(self._seen.items()):
             if at_scope.pop(server, None) is None:
                 continue
-            wish = self._wish(server, scope)
+            wish = self._listeners_wish(server, scope)
             if wish != NOTHING:
                 waiting.append(scope)
                 self._tell_all(server, scope, wish)

@@ -71,6 +71,11 @@ class Workspaces:
     def find(self, scope: Scope) -> Workspace | None:
         return self._at.get(scope)
 
+    def has_tools(self, scope: Scope) -> bool:
+        """Whether somebody works there who has our tools."""
+        workspace = self._at.get(scope)
+        return workspace is not None and workspace.by_tools
+
     def at(self, scope: Scope) -> Workspace:
         """The scope's workspace, a new one if need be, and in use from now on. Raises `LimitReached`, and `ClientFault`
         for a handle that has ended: nothing brings it back."""
