@@ -45,6 +45,10 @@ class BackendFault(EmceepeeError):
         self.server = server
         self.detail = detail
 
+    def told(self) -> dict[str, Any]:
+        """What goes into the `data` of an answer."""
+        return {"reason": self.reason, "server": self.server}
+
 
 class BackendUnavailable(BackendFault):
     reason = "backend_unavailable"
@@ -63,7 +67,17 @@ class BackendViolation(BackendFault):
 
 
 class OutcomeUnknown(BackendFault):
+    """`evidence` is what there is to judge by: whether the request was `sent`, what of the call was `lastSeen`, and the
+    tool's own `annotations`."""
+
     reason = "outcome_unknown"
+
+    def __init__(self, server: str, detail: str, evidence: dict[str, Any] | None = None) -> None:
+        super().__init__(server, detail)
+        self.evidence = evidence or {}
+
+    def told(self) -> dict[str, Any]:
+        return super().told() | ({"evidence": self.evidence} if self.evidence else {})
 
 
 class LimitReached(EmceepeeError):

@@ -23,6 +23,7 @@ class Ears:
     """Hears for one question, or for the conversation."""
 
     takes_logs = True
+    seen: str | None = None
     call = None
 
     def __init__(self) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from emceepee.backends.definition import HttpEndpoint, ServerDefinition
 from emceepee.sessions.session import label
-from tests.conversations.house import House, LegacyClient, let_run
+from tests.conversations.house import House, LegacyClient, let_run, response_of
 from tests.conversations.meta_client import MetaClient, meta
 from tests.support.fake_clock import settle
 from tests.support.forgetful_server import ForgetfulServer
 from tests.support.http_backend import HttpBackend
-from tests.support.scripted_backend import ScriptedBackend
+from tests.support.scripted_backend import EXIT, ScriptedBackend, Turn
 
 CALL_UNKNOWN = "Server reconnected - tool call state unknown"
 REQUEST_UNKNOWN = "Server reconnected - request state unknown"
@@ -249,6 +249,73 @@ async def test_tools_that_changed_over_a_restart_are_told_as_a_list_change(stage
     assert [event["method"] for event in stream.events] == ["notifications/tools/list_changed"]
     names = [tool["name"] for tool in (await client.use("list_tools", server="far")).said["tools"]]
     assert names == ["echo", "new"]
+
+
+def annotated(name: str, **hints: bool) -> Any:
+    return {"name": name, "inputSchema": {"type": "object"}, "annotations": hints}
+
+
+def dying(deaths: int) -> ScriptedBackend:
+    """Says how far it is and dies, so many times; then it answers."""
+    left = [deaths]
+
+    def call(turn: Turn) -> Any:
+        if not left[0]:
+            return {"content": [{"type": "text", "text": "done"}]}
+        left[0] -= 1
+        if "progressToken" in turn.meta:
+            turn.progress(3)
+        return EXIT
+
+    tools = [annotated("look", readOnlyHint=True), annotated("set", idempotentHint=True), annotated("pay")]
+    return ScriptedBackend(answers={"tools/call": call}, tools=tools)
+
+
+@pytest.mark.parametrize("tool", ["look", "set"])
+async def test_a_tool_that_may_be_done_twice_is_sent_again_once(tool: str) -> None:
+    backend = dying(1)
+    house = House({"shop": backend})
+    client = await meta(house)
+    await client.use("list_tools", server="shop")
+    assert (await client.use("execute_tool", server="shop", tool=tool)).blocks[0]["text"] == "done"
+    assert backend.methods().count("tools/call") == 2
+    await house.close()
+
+
+async def test_a_tool_that_may_not_is_not_sent_again_and_its_caller_is_given_what_there_is_to_judge_by() -> None:
+    backend = dying(2)
+    house = House({"shop": backend})
+    client = await meta(house)
+    await client.use("list_tools", server="shop")
+    said = (await client.use("execute_tool", server="shop", tool="pay")).said["error"]
+    evidence = {"sent": True, "lastSeen": None, "annotations": {}}
+    assert (said["details"]["reason"], said["details"]["evidence"]) == ("outcome_unknown", evidence)
+    modern = house.modern_client("/servers/shop/mcp")
+    answer = modern.start("tools/call", {"name": "pay"}, meta={"progressToken": "p"})
+    error = response_of(await answer.done())["error"]
+    assert error["data"] == {
+        "reason": "outcome_unknown",
+        "server": "shop",
+        "evidence": {"sent": True, "lastSeen": "progress 3", "annotations": {}},
+    }
+    assert backend.methods().count("tools/call") == 2
+    await house.close()
+
+
+async def test_a_task_that_its_server_may_have_done_says_so_in_the_protocols_own_form() -> None:
+    backend = ScriptedBackend(answers={"tools/call": "silent"})
+    house = House({"shop": backend})
+    modern = house.modern_client("/servers/shop/mcp", {"extensions": {"io.modelcontextprotocol/tasks": {}}})
+    answer = modern.start("tools/call", {"name": "pay"})
+    await backend.saw("tools/call")
+    await house.clock.advance(46)
+    task = response_of(await answer.done())["result"]["taskId"]
+    backend.exit()
+    await let_run()
+    told = await modern.result("tasks/get", {"taskId": task})
+    assert told["status"] == "failed"
+    assert told["error"]["data"] == {"reason": "outcome_unknown", "server": "shop", "evidence": {"sent": True}}
+    await house.close()
 
 
 @pytest.mark.shows("A-REC-30")

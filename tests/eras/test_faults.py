@@ -56,6 +56,11 @@ def test_a_backends_fault_has_a_stable_reason_and_names_the_server(fault: Any, r
     assert "files" in message
 
 
+def test_an_unknown_outcome_is_told_with_its_evidence() -> None:
+    *_, data = told(OutcomeUnknown("files", "went away", {"sent": True}))
+    assert data == {"reason": "outcome_unknown", "server": "files", "evidence": {"sent": True}}
+
+
 def test_a_limit_says_which_and_how_much() -> None:
     assert told(LimitReached("sessions", 5))[::2] == (-32603, {"reason": "limit", "what": "sessions", "limit": 5})
 

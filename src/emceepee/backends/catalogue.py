@@ -57,6 +57,7 @@ class ToolFacts:
     input_schema: Raw | None = None
     wrapped: bool = False
     repeatable: bool = False
+    annotations: Raw | None = None
 
 
 @dataclass(slots=True, frozen=True, weakref_slot=True)
@@ -143,7 +144,7 @@ def read_facts(item: Raw) -> ToolFacts:
     wrapped = output is not None and read_text(_get(output, "type")) != "object"
     hints = fields.get("annotations")
     repeatable = hints is not None and any(_get(hints, key) == _TRUE for key in ("readOnlyHint", "idempotentHint"))
-    return ToolFacts(fields.get("inputSchema"), wrapped, repeatable)
+    return ToolFacts(fields.get("inputSchema"), wrapped, repeatable, hints)
 
 
 _TRUE = Raw(b"true")

@@ -53,9 +53,10 @@ FAREWELL_SECONDS = 1.0
 
 class Hearing(Protocol):
     """What a question wants to hear while it waits. `takes_logs` is False for what waits but is no call; `call` is what
-    it carries, where that has to be known."""
+    it carries, where that has to be known; `seen` what came last, in a word."""
 
     takes_logs: bool
+    seen: str | None
     call: Call | None
 
     def progress(self, params: Raw) -> None: ...
@@ -143,9 +144,10 @@ class Conversation:
                 self._abandon(asked, "the caller cancelled the request")
                 raise
             asked.waiter.uncancel()
-        except BackendFault:
+        except BackendFault as fault:
             # The answer may have been handed over before its stream broke.
             if not _is_answer(asked.answer):
+                _witnessed(fault, asked)
                 raise
         finally:
             if not asked.ended:
@@ -156,7 +158,7 @@ class Conversation:
         if _is_answer(asked.answer):
             answer: Result | Failure = asked.answer
             return answer
-        raise self._missing(method, asked.answer, timeout)
+        raise _witnessed(self._missing(method, asked.answer, timeout), asked)
 
     def _missing(self, method: str, ending: Answer | None, timeout: float | None) -> BackendFault:
         """What a question is told that ended without an answer."""
@@ -335,6 +337,14 @@ class Nobody:
 
 
 _NOBODY = Nobody()
+
+
+def _witnessed(fault: BackendFault, asked: Asked) -> BackendFault:
+    """With what there is to judge by, where nobody knows whether the work was done."""
+    if isinstance(fault, OutcomeUnknown):
+        seen = None if asked.hearing is None else asked.hearing.seen
+        fault.evidence |= {"sent": asked.sent, "lastSeen": fault.evidence.get("lastSeen") or seen}
+    return fault
 
 
 def _is_answer(ending: Answer | None) -> bool:

@@ -29,6 +29,7 @@ class CallHearing(msgspec.Struct, eq=False):
     _read_progress: ReadProgress
     _last: float = float("-inf")
     takes_logs: bool = True
+    seen: str | None = None
     call: Call | None = None
 
     def progress(self, params: Raw) -> None:
@@ -36,6 +37,7 @@ class CallHearing(msgspec.Struct, eq=False):
         # Values must rise; a server that repeats itself would make us break the rule towards the client.
         if progress is not None and progress.progress > self._last:
             self._last = progress.progress
+            self.seen = f"progress {self._last:g}"
             self._on_notice(progress)
 
     def told(self, method: str, params: Raw | None) -> None:
@@ -43,4 +45,5 @@ class CallHearing(msgspec.Struct, eq=False):
         if isinstance(notice, ListChanged | ResourceUpdated):
             self._changed(notice)
         elif notice is not None:
+            self.seen = method
             self._on_notice(notice)

@@ -106,6 +106,7 @@ class _StreamHearing:
 
     __slots__ = ("_listening", "_on_notice", "_resumed", "_stream", "acknowledged")
     takes_logs = False
+    seen: str | None = None
     call: Call | None = None
 
     def __init__(

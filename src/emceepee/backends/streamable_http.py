@@ -199,7 +199,8 @@ class HttpTransport:
                     waits.reset()
         finally:
             self._posts.discard(post)
-        raise OutcomeUnknown(self.server, "the stream was cut before the answer and could not be resumed")
+        lost = "the stream was cut before the answer and could not be resumed"
+        raise OutcomeUnknown(self.server, lost, {"lastEventId": intake.last_id})
 
     def _pause(self, intake: EventIntake, waits: Backoff, fruitful: bool) -> float:
         """The server's own wish, else ours; counted as an attempt either way. A server that wishes no pause and says

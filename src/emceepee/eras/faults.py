@@ -47,7 +47,7 @@ def own_fault(error: BaseException) -> ErrorObject:
         case ClientFault():
             return _error(error.code, error.message, error.data)
         case BackendFault():
-            return _error(INTERNAL_ERROR, str(error), {"reason": error.reason, "server": error.server})
+            return _error(INTERNAL_ERROR, str(error), error.told())
         case LimitReached():
             return _error(INTERNAL_ERROR, str(error), {"reason": "limit", "what": error.what, "limit": error.limit})
         case _:

@@ -104,6 +104,8 @@ def tool_error(error: EmceepeeError, about: dict[str, Any], patience_ms: int | N
 
 def _of_backend(error: BackendFault, about: dict[str, Any], patience_ms: int | None) -> ToolExecutionError:
     details = about | {"error": error.detail, "reason": error.reason}
+    if isinstance(error, OutcomeUnknown) and error.evidence:
+        details["evidence"] = error.evidence
     match error:
         case BackendTimeout():
             said = f"Timed out after {patience_ms}ms" if patience_ms is not None else str(error)

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
+from emceepee.backends.catalogue import ToolFacts
 from emceepee.errors import BackendUnavailable, OutcomeUnknown
 from emceepee.relay.ports import Connection
 from emceepee.relay.reach import Reach
@@ -26,15 +27,15 @@ _log = logging.getLogger("emceepee.relay")
 
 TOOLS_CALL = "tools/call"
 
-Repeatable: TypeAlias = Callable[[ServerName, Scope, str], bool]
-"""Whether a tool is annotated so that calling it twice does no more than calling it once."""
+FactsOf: TypeAlias = Callable[[ServerName, Scope, str], ToolFacts | None]
+"""What is known of a tool: whether it is annotated so that calling it twice does no more than calling it once."""
 
 
 class Calls:
-    def __init__(self, reach: Reach, clock: Clock, repeatable: Repeatable) -> None:
+    def __init__(self, reach: Reach, clock: Clock, facts: FactsOf) -> None:
         self._reach = reach
         self._clock = clock
-        self._repeatable = repeatable
+        self._facts = facts
         self._between: set[int] = set()
 
     def waits(self, call: Call) -> bool:
@@ -65,8 +66,8 @@ class Calls:
             return await connection.request(call, on_notice, timeout)
         except BackendUnavailable:
             pass
-        except OutcomeUnknown:
-            if not self._harmless_twice(server, call):
+        except OutcomeUnknown as fault:
+            if not self._harmless_twice(server, call, fault):
                 raise
         self._between.add(id(call))
         try:
@@ -75,11 +76,13 @@ class Calls:
             self._between.discard(id(call))
         return await connection.request(call, on_notice, timeout)
 
-    def _harmless_twice(self, server: ServerName, call: Call) -> bool:
+    def _harmless_twice(self, server: ServerName, call: Call, fault: OutcomeUnknown) -> bool:
         if call.method != TOOLS_CALL:
             return True
         name = read_text(call.params.get("name"))
-        return name is not None and self._repeatable(server, call.caller.scope, name)
+        facts = None if name is None else self._facts(server, call.caller.scope, name)
+        fault.evidence["annotations"] = None if facts is None else facts.annotations
+        return facts is not None and facts.repeatable
 
     async def _said(
         self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, connection: Connection | None

@@ -151,10 +151,6 @@ class Listing:
         listed = self.known(server, scope, "tools")
         return listed.facts(tool) if listed is not None else None
 
-    def repeatable(self, server: ServerName, scope: Scope, tool: str) -> bool:
-        facts = self.facts(server, scope, tool)
-        return facts is not None and facts.repeatable
-
     # -- being told
 
     def changed(self, server: ServerName, scope: Scope, kind: ListKind) -> None:

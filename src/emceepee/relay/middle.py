@@ -43,7 +43,7 @@ class Middle:
         self.watch = Watch(tasks, self.settings)
         self.reach = Reach(pool, registry, tasks, clock, self.watch.greet, self.settings.close_grace)
         self.listing = Listing(self.reach, tasks, clock, self.settings, self.watch.watched)
-        self.calls = Calls(self.reach, clock, self.listing.repeatable)
+        self.calls = Calls(self.reach, clock, self.listing.facts)
         self.watch.on_list_changed = self.listing.changed
         self.listing.on_late = self.watch.tell_late
         self.listing.on_found = self.watch.found

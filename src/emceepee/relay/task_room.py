@@ -158,5 +158,5 @@ def as_failed(error: EmceepeeError) -> Failed:
         case ClientFault(code=code, message=message, data=data):
             return Failed(code, message, None if data is None else to_raw(data))
         case BackendFault():
-            return Failed(_INTERNAL_ERROR, str(error), to_raw({"reason": error.reason, "server": error.server}))
+            return Failed(_INTERNAL_ERROR, str(error), to_raw(error.told()))
     return Failed(_INTERNAL_ERROR, str(error))

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Raw
 
+from emceepee.errors import OutcomeUnknown
 from emceepee.runtime.clock import Clock, Timer, iso
 from emceepee.runtime.ids import Ulids
 from emceepee.runtime.spawn import TaskScope
@@ -26,9 +27,10 @@ from emceepee.state.totals import EventTotals
 from emceepee.state.waiting import Waiters
 from emceepee.vocabulary.asks import DISCONNECTED, RECONNECTED
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
-from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.outcomes import Failed, Outcome
 from emceepee.vocabulary.raw_json import to_raw
 
+_INTERNAL_ERROR = -32603
 REMOVED = "Server removed"
 CALL_UNKNOWN = "Server reconnected - tool call state unknown"
 """Why a task ends whose server may have forgotten it."""
@@ -186,7 +188,7 @@ class Workspace:
 
     def _lost(self, server: ServerName, reason: str) -> Invalidated:
         """This scope's connection is gone: what it carried is lost with it. Logs stay, they explain it (X-CON-08)."""
-        tasks = self.tasks.fail_server(server, reason, self.now())
+        tasks = self.tasks.fail_server(server, reason, self.now(), _nobody_knows(server, reason))
         return Invalidated(tuple(task.id for task in tasks)) + _of_asks(self.asks.reject_server(server, reason))
 
     def disconnected(self, server: ServerName) -> Invalidated:
@@ -199,7 +201,8 @@ class Workspace:
     def replaced(self, server: ServerName) -> None:
         """The connection is being replaced by another one: its server has forgotten the calls that it carried. The
         questions that came over it end with it, one by one, because others may come over the next one already."""
-        tasks = self.tasks.fail_server(server, CALL_UNKNOWN, self.now(), carried=True)
+        cause = _nobody_knows(server, CALL_UNKNOWN)
+        tasks = self.tasks.fail_server(server, CALL_UNKNOWN, self.now(), cause, carried=True)
         self._note_taken(server, Invalidated(tuple(task.id for task in tasks)))
 
     def _note_taken(self, server: ServerName, taken: Invalidated) -> None:
@@ -233,6 +236,12 @@ class Workspace:
         self.waiters.close()
         await self.jobs.close(grace)
         self.events.close()
+
+
+def _nobody_knows(server: ServerName, why: str) -> Failed:
+    """The server had the call, and may have done it."""
+    data = OutcomeUnknown(server, why, {"sent": True}).told()
+    return Failed(_INTERNAL_ERROR, why, to_raw(data))
 
 
 def _of_asks(asks: list[Ask]) -> Invalidated:

@@ -245,7 +245,9 @@ class Tasks:
         self._end(task, "cancel", now)
         return True
 
-    def fail_server(self, server: ServerName, error: str, now: Moment, carried: bool = False) -> list[TaskView]:
+    def fail_server(
+        self, server: ServerName, error: str, now: Moment, cause: Failed | None = None, carried: bool = False
+    ) -> list[TaskView]:
         """Everything that works there is lost: the server is gone, or was removed. With `carried`, only what its
         connection carried."""
         lost = [
@@ -253,7 +255,7 @@ class Tasks:
             for task in self._working.values()
             if task.view.server == server and not (carried and task.carried is not None and not task.carried())
         ]
-        return [self._end(task, "fail", now, error=error) for task in lost]
+        return [self._end(task, "fail", now, error=error, cause=cause) for task in lost]
 
     def expire(self, now: Moment) -> list[TaskView]:
         """End what is past its deadline, and forget what was kept long enough. Returns what expired."""
