@@ -115,6 +115,7 @@ class Gateway:
         self.pool.on_scope_replaced = self.middle.reconciliation.replaced
         self.pool.on_scope_lost = self.middle.reconciliation.lost
         self.pool.door_of = self.middle.asks.door
+        self.pool.profile_of = self.middle.asks.usual
         self.workspaces.end_all = self.middle.forget
         if settings.auto_connect:
             self.workspaces.on_made = AutoConnect(self.middle.reach).begin

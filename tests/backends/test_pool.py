@@ -10,16 +10,19 @@ from typing import Literal
 
 import pytest
 
-from emceepee.backends.connection import Link
+from emceepee.backends.connection import Connection, Link
 from emceepee.backends.definition import InProcess, ServerDefinition
 from emceepee.backends.pool import OnLost, Pool, Settings
 from emceepee.errors import BackendTimeout, BackendUnavailable, LimitReached, OutcomeUnknown
-from emceepee.vocabulary.asks import CLOSED, AskDoor
+from emceepee.vocabulary.asks import CLOSED, NO_ASKS, AskDoor, AskProfile
+from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.notices import EVERY_LIST, Interest, Notice, ResourceUpdated
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.fake_links import FakeDialer
 
 FILES = ServerDefinition("files", InProcess("files"), connect_timeout=0.05)
+
+FORM: AskProfile = frozenset(("form",))
 
 
 class House:
@@ -345,12 +348,69 @@ async def test_trying_out_another_definition_of_a_name_leaves_its_link_alone_and
     assert (len(house.pool), house.pool.handles) == (1, 1)
 
 
+def promises(pool: Pool) -> None:
+    pool.door_of = lambda server, scopes, profile: AskDoor(profile)
+
+
 async def test_a_server_is_told_what_its_scope_can_be_asked_and_one_that_all_share_nothing(house: House) -> None:
-    mine = AskDoor(frozenset(("form",)))
-    house.pool.door_of = lambda server, scopes: mine if "a" in scopes else CLOSED
+    promises(house.pool)
+    house.pool.profile_of = lambda scope: FORM if scope == "a" else NO_ASKS
     await house.pool.connection("files", "a")
     await house.pool.connection("files", "b")
-    assert house.dialer.doors == [mine, CLOSED]
+    assert house.dialer.doors == [AskDoor(FORM), CLOSED]
     house.definitions["all"] = ServerDefinition("all", InProcess("all"), affinity="shared", connect_timeout=0.05)
-    await house.pool.connection("all", "a")
+    await house.pool.connection("all", "a", FORM)
     assert house.dialer.doors[2] is CLOSED
+    assert len(house.dialer.doors) == 3
+
+
+@pytest.mark.shows("EB-C24")
+async def test_calls_that_can_be_asked_different_things_have_links_of_their_own(house: House) -> None:
+    promises(house.pool)
+    told: list[Connection] = []
+    house.pool.on_attached = lambda handle, again: told.append(handle)
+    plain, asking = await house.pool.connection("files", "s", NO_ASKS), await house.pool.connection("files", "s", FORM)
+    assert [door.profile for door in house.dialer.doors] == [NO_ASKS, FORM]
+    assert plain.link is not asking.link
+    assert await house.pool.connection("files", "s", FORM) is asking
+    assert await house.pool.connection("files", "s") is plain, "any will do"
+    assert house.pool.profiles("files", "s") == [NO_ASKS, FORM]
+    assert told == [plain]
+    house.dialer.links[0].lose()
+    assert await house.pool.connection("files", "s") is asking
+    await house.pool.roots_changed("s")
+    assert [link.told_of_roots for link in house.dialer.links[:2]] == [0, 1]
+    await house.pool.release("s")
+    assert [link.alive for link in house.dialer.links] == [False] * len(house.dialer.links)
+    assert len(house.pool) == house.pool.handles == 0
+
+
+async def test_a_server_without_sessions_has_one_link_for_whatever_its_calls_can_be_asked(house: House) -> None:
+    house.dialer.for_everyone = True
+    plain, asking = await house.pool.connection("files", "s", NO_ASKS), await house.pool.connection("files", "t", FORM)
+    assert plain.link is asking.link
+    assert house.dialer.dials == 1
+    house.dialer.links[0].lose()
+    again = await house.pool.connection("files", "t", FORM)
+    assert (again, house.dialer.dials) == (asking, 2)
+
+
+async def test_reconnecting_ends_all_that_a_scope_has(house: House) -> None:
+    promises(house.pool)
+    for profile in (FORM, NO_ASKS):
+        await house.pool.connection("files", "s", profile)
+    again = await house.pool.reconnect("files", "s")
+    assert [link.closed for link in house.dialer.links] == [1, 1, 0]
+    assert (again.link, house.dialer.doors[2].profile) == (house.dialer.links[2], FORM)
+
+
+async def test_the_call_that_a_link_is_made_for_is_known_meanwhile(house: House) -> None:
+    house.dialer.gate.clear()
+    call = Call("tools/call", {}, Caller("s"))
+    use = asyncio.ensure_future(house.pool.connection("files", "s", FORM, call))
+    await settle()
+    assert house.pool.opening("files", ("t", "s")) == [call]
+    assert house.pool.opening("other", ("s",)) == house.pool.opening("files", ("t",)) == []
+    house.dialer.gate.set()
+    await use
+    assert house.pool.opening("files", ("s",)) == []

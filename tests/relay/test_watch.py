@@ -23,7 +23,7 @@ from emceepee.vocabulary.notices import (
     ResourceUpdated,
 )
 from emceepee.vocabulary.raw_json import to_raw
-from tests.support.fake_backends import FakeServer, House, caller, definition, make_house, tool
+from tests.support.fake_backends import FakeConnection, FakeServer, House, caller, definition, make_house, tool
 from tests.support.fake_clock import settle
 
 NOTE = {"uri": "note://1", "name": "one"}
@@ -248,3 +248,21 @@ async def test_a_listener_who_leaves_while_his_wish_is_being_granted_takes_up_no
         with pytest.raises(asyncio.CancelledError):
             await listening
     assert len(house.middle.watch) == 0
+
+
+async def test_a_further_connection_of_a_scope_is_heard_and_has_its_level_and_wishes_nothing() -> None:
+    house = make_house(a=FakeServer())
+    _, heard = await listen(house, TOOLS)
+    beside = FakeConnection(house.pool.servers["a"])
+    house.middle.watch.greet("a", "s", beside)
+    beside.tell(ListChanged("tools"))
+    assert heard == [ListChanged("tools")]
+    await house.middle.watch.set_log_level("s", "error")
+    assert (beside.levels, house.pool.connections["a", "s"].levels) == (["error"], ["error"])
+    late = FakeConnection(house.pool.servers["a"])
+    house.middle.watch.greet("a", "s", late)
+    await settle()
+    assert late.levels == ["error"]
+    assert (beside.wants, wants(house)[-1]) == ([], TOOLS)
+    house.middle.watch.forget("s")
+    assert (beside.on_notice, late.on_notice) == (None, None)

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from emceepee.errors import ClientFault, LimitReached
-from emceepee.state.pending_requests import Ask, AskKind, PendingRequests
+from emceepee.state.pending_requests import Ask, PendingKind, PendingRequests
 from emceepee.state.settings import AskSettings
 from emceepee.vocabulary.outcomes import Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import read_value
@@ -22,8 +22,8 @@ SCHEMA = Raw(
 )
 PICKED = {"action": "accept", "content": {"pick": "a"}}
 SAMPLED = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "hi"}}
-KINDS: list[AskKind] = ["elicitation", "sampling"]
-ANSWER: dict[AskKind, dict[str, Any]] = {"elicitation": PICKED, "sampling": SAMPLED}
+KINDS: list[PendingKind] = ["elicitation", "sampling"]
+ANSWER: dict[PendingKind, dict[str, Any]] = {"elicitation": PICKED, "sampling": SAMPLED}
 
 
 class House:
@@ -35,7 +35,7 @@ class House:
         self.asks = PendingRequests(self.recorded, settings)
         self.got: list[tuple[str, Outcome]] = []
 
-    def ask(self, name: str = "A1", kind: AskKind = "elicitation", server: str = "files") -> Ask:
+    def ask(self, name: str = "A1", kind: PendingKind = "elicitation", server: str = "files") -> Ask:
         return self.asks.add(
             name, kind, server, SCHEMA, moment(self.clock), lambda outcome: self.got.append((name, outcome))
         )
@@ -54,7 +54,7 @@ def test_a_request_lives_ten_minutes_unless_said_otherwise(house: House, clock: 
 
 @pytest.mark.shows("A-PRQ-03", "A-EVT-02", "A-EVT-04")
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_new_one_is_told_and_listed_at_once(house: House, kind: AskKind) -> None:
+def test_a_new_one_is_told_and_listed_at_once(house: House, kind: PendingKind) -> None:
     house.ask(kind=kind)
     assert house.recorded.events == [(f"{kind}_request", "files", {"requestId": "A1", "params": SCHEMA})]
     assert [ask.id for ask in house.asks.open(kind)] == ["A1"]
@@ -63,7 +63,7 @@ def test_a_new_one_is_told_and_listed_at_once(house: House, kind: AskKind) -> No
 @pytest.mark.shows("A-PRQ-04", "A-PRQ-05", "A-EVT-03", "A-EVT-05", "X-GAP-13", "A-TST-04")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_one_that_nobody_answers_expires_and_both_sides_are_told(
-    house: House, clock: FakeClock, kind: AskKind
+    house: House, clock: FakeClock, kind: PendingKind
 ) -> None:
     house.ask(kind=kind)
     await clock.advance(600)
@@ -82,7 +82,7 @@ async def test_one_that_nobody_answers_expires_and_both_sides_are_told(
 
 @pytest.mark.shows("A-PRQ-06", "A-PRQ-07")
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_answer_reaches_the_server_and_closes_the_request(house: House, kind: AskKind) -> None:
+def test_an_answer_reaches_the_server_and_closes_the_request(house: House, kind: PendingKind) -> None:
     house.ask(kind=kind)
     house.asks.answer(kind, "A1", ANSWER[kind])
     ((_, outcome),) = house.got
@@ -93,8 +93,8 @@ def test_an_answer_reaches_the_server_and_closes_the_request(house: House, kind:
 
 @pytest.mark.shows("A-PRQ-08", "A-PRQ-09", "A-PRQ-15", "A-PRQ-16")
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_second_answer_and_one_of_the_wrong_kind_find_nothing(house: House, kind: AskKind) -> None:
-    other: AskKind = "sampling" if kind == "elicitation" else "elicitation"
+def test_a_second_answer_and_one_of_the_wrong_kind_find_nothing(house: House, kind: PendingKind) -> None:
+    other: PendingKind = "sampling" if kind == "elicitation" else "elicitation"
     house.ask(kind=kind)
     with pytest.raises(ClientFault, match=f"^{other.capitalize()} request 'A1' not found or already completed$"):
         house.asks.answer(other, "A1", ANSWER[other])
@@ -194,7 +194,7 @@ def test_one_that_the_server_takes_back_is_gone_and_gets_no_answer(house: House)
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused_and_the_request_stays_open(
-    house: House, kind: AskKind, answer: dict[str, Any]
+    house: House, kind: PendingKind, answer: dict[str, Any]
 ) -> None:
     house.ask(kind=kind)
     with pytest.raises(ClientFault, match=r"^The answer does not fit: "):

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from msgspec import Raw
 
 from emceepee.errors import ClientFault, LimitReached
-from emceepee.state.pending_requests import AskKind, PendingRequests
+from emceepee.state.pending_requests import PendingKind, PendingRequests
 from emceepee.state.recording import Moment
 from emceepee.state.settings import AskSettings
 from tests.state.conftest import Recorded
@@ -28,7 +28,7 @@ class AsksInAnyOrder(RuleBasedStateMachine):
         self.at = 0.0
         self.recorded = Recorded()
         self.asks = PendingRequests(self.recorded, AskSettings(max_pending=6))
-        self.made: dict[str, AskKind] = {}
+        self.made: dict[str, PendingKind] = {}
         self.settled: Counter[str] = Counter()
         self.withdrawn: set[str] = set()
         self.answered: set[str] = set()
@@ -37,7 +37,7 @@ class AsksInAnyOrder(RuleBasedStateMachine):
         return Moment(self.at, self.clock.wall())
 
     @rule(kind=KIND, server=SERVER, ms=st.integers(1, 900_000))
-    def ask(self, kind: AskKind, server: str, ms: int) -> None:
+    def ask(self, kind: PendingKind, server: str, ms: int) -> None:
         name = f"A{len(self.made):05}"
         try:
             self.asks.add(name, kind, server, Raw(b"{}"), self.now(), lambda outcome: self.settled.update([name]), ms)
@@ -48,7 +48,7 @@ class AsksInAnyOrder(RuleBasedStateMachine):
 
     @precondition(lambda self: self.made)
     @rule(data=st.data(), kind=KIND, fits=st.booleans())
-    def answer(self, data: st.DataObject, kind: AskKind, fits: bool) -> None:
+    def answer(self, data: st.DataObject, kind: PendingKind, fits: bool) -> None:
         name = data.draw(st.sampled_from(sorted(self.made)))
         is_open = name in {ask.id for ask in self.asks.open(kind)}
         try:

@@ -9,7 +9,7 @@ The one rule: nothing happens here unless the test said so; a hanging server han
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from emceepee.relay.settings import RelaySettings
 from emceepee.relay.surface import OnNotice
 from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.notices import Interest, Notice
 from emceepee.vocabulary.outcomes import CacheHints, Done, Failed, Outcome
@@ -127,9 +128,16 @@ class FakePool:
         self.released: list[str] = []
         self.connecting: dict[str, asyncio.Event] = {}
         self.dropping: dict[str, asyncio.Event] = {}
+        self.profiles: dict[tuple[str, str], AskProfile] = {}
+        """What the last call that needed just that let its server ask."""
+        self.told_of_roots: list[str] = []
 
-    async def connection(self, server: str, scope: str) -> FakeConnection:
+    async def connection(
+        self, server: str, scope: str, profile: AskProfile | None = None, call: Call | None = None
+    ) -> FakeConnection:
         key = server, scope
+        if profile is not None:
+            self.profiles[key] = profile
         if key in self.connections:
             return self.connections[key]
         if server in self.connecting:
@@ -148,6 +156,12 @@ class FakePool:
         state: State = "connected" if key in self.connections else "error" if key in self.errors else "not_connected"
         at = "2026-11-01T00:00:00.000Z" if state == "connected" else None
         return Status(state, at, self.errors.get(key), "2025-11-25" if at else None, self.connects.get(key, 0))
+
+    def opening(self, server: str, scopes: Collection[str]) -> list[Call]:
+        return []
+
+    async def roots_changed(self, scope: str) -> None:
+        self.told_of_roots.append(scope)
 
     def waits(self, scope: str) -> bool:
         return False

@@ -43,6 +43,7 @@ class FakeLink:
         self.levels: list[LogLevel] = []
         self.pending = 0
         self.left: list[str] = []
+        self.told_of_roots = 0
 
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
         return Done(Payload.of({"by": id(self)}))
@@ -62,6 +63,9 @@ class FakeLink:
 
     def void_asks(self) -> None:
         self.voided += 1
+
+    async def roots_changed(self) -> None:
+        self.told_of_roots += 1
 
     async def leave(self, who: Connection) -> None:
         self.left.append(who.scope)

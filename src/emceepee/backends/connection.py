@@ -1,4 +1,5 @@
-"""One scope's connection to one server, as the relay sees it: request, want, set the log level.
+"""One scope's connection to one server, as the relay sees it: request, want, set the log level. What its server may ask
+was said when it was made; a scope has one for each such profile that it uses.
 
 It outlives the link behind it: when a link is lost and made anew, the handle, its wishes and its listener stay. It
 knows no era; a `Link` does.
@@ -19,7 +20,7 @@ from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, Notice, ResourceUpdated
-from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.outcomes import Answered
 from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_text
 
 _log = logging.getLogger("emceepee.backends")
@@ -79,7 +80,7 @@ class Link(Protocol):
 
     async def request(
         self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None
-    ) -> Outcome: ...
+    ) -> Answered: ...
 
     async def want(self, who: Connection, interest: Interest) -> Interest: ...
 
@@ -87,6 +88,10 @@ class Link(Protocol):
 
     def void_asks(self) -> None:
         """What its server asked and was not answered yet is given up, because another link takes its place."""
+        ...
+
+    async def roots_changed(self) -> None:
+        """Tell the server, if it was promised to be told. Raises `BackendFault`."""
         ...
 
     async def leave(self, who: Connection) -> None:
@@ -133,7 +138,7 @@ class Connection:
             raise BackendUnavailable(self.server, "the connection is gone; the next use connects again")
         return link
 
-    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Outcome:
+    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Answered:
         """Raises `errors.BackendFault` where the server did not answer."""
         link = self._live()
         try:
@@ -155,6 +160,11 @@ class Connection:
     def told(self, notice: Notice) -> None:
         if self.on_notice is not None:
             self.on_notice(notice)
+
+    async def roots_changed(self) -> None:
+        link = self.link
+        if link is not None:
+            await link.roots_changed()
 
     async def attach(self, link: Link) -> None:
         """Say again what was wished, if the link is a new one. After a gap nobody knows what changed, so each resource

@@ -17,9 +17,6 @@ from emceepee.protocol.messages import RequestId
 from emceepee.vocabulary.asks import Belonging
 from emceepee.vocabulary.calls import Call
 
-MAY_ASK = frozenset(("tools/call", "prompts/get", "resources/read"))
-"""The requests in whose course a server may ask (rule R2)."""
-
 
 @dataclass(slots=True, frozen=True)
 class Running:

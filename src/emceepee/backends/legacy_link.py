@@ -260,6 +260,10 @@ class LegacyLink:
     def void_asks(self) -> None:
         self._asks.void(RECONNECTED)
 
+    async def roots_changed(self) -> None:
+        if "roots_news" in self._asks.profile:
+            await self._conversation.tell("notifications/roots/list_changed")
+
     async def leave(self, who: Connection) -> None:
         """Who shares the session may use it without wishing anything of it, so nothing here says that it is over."""
         if who not in self._wants:

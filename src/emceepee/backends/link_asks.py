@@ -12,12 +12,12 @@ import functools
 from dataclasses import dataclass
 
 from emceepee.backends.conversation import Conversation
-from emceepee.backends.correlation import MAY_ASK, Running, belongs
+from emceepee.backends.correlation import Running, belongs
 from emceepee.backends.transport import Origin
 from emceepee.eras.asks import given_up, read_ask
 from emceepee.protocol.inbound import Debt
 from emceepee.vocabulary.asks import AskDoor, AskKind, AskProfile, Belonging, RaisedAsk, Withdraw
-from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.outcomes import Failed, Outcome
 
 CANCELLED_BY_SERVER = "cancelled by server"
@@ -56,7 +56,8 @@ class LinkAsks:
         taken = self._door.take(RaisedAsk(read.kind, read.wanted, read.params, belonging, settle))
         if isinstance(taken, Failed):
             return taken
-        self._open[owed] = _Open(read.kind, belonging, taken)
+        if not owed.settled:
+            self._open[owed] = _Open(read.kind, belonging, taken)
         return None
 
     def _belonging(self, owed: Debt) -> Belonging:

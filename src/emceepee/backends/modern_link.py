@@ -31,7 +31,7 @@ from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, LogLine, Notice, ResourceUpdated
-from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.outcomes import Answered, Done, InputNeeded, Outcome
 from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_items, read_text
 
 _log = logging.getLogger("emceepee.backends")
@@ -111,7 +111,7 @@ class ModernLink:
 
     # -- requests
 
-    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
+    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Answered:
         if call.log_level is None and level is not None:
             call.log_level = level
         if self._over_http and call.method == "tools/call" and not self._tools_seen:
@@ -123,8 +123,8 @@ class ModernLink:
             answer = await self._once(call, on_notice, timeout)
         if isinstance(answer, Failure):
             return wire.read_failed(call.method, answer.error)
-        done = self._read(call.method, answer)
-        return self._offered(done) if call.method == "tools/list" else done
+        done = self._read(call, answer)
+        return self._offered(done) if call.method == "tools/list" and type(done) is Done else done
 
     def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Coroutine[Any, Any, Result | Failure]:
         """Not a coroutine of its own: one less to step through for each call."""
@@ -145,16 +145,25 @@ class ModernLink:
             headers=headers,
         )
 
-    def _read(self, method: str, answer: Result) -> Done:
+    def _read(self, call: Call, answer: Result) -> Done | InputNeeded:
         try:
-            return wire.read_done(method, answer.result, self._about.revision, answer.fields)
+            return wire.read_done(call.method, answer.result, self._about.revision, answer.fields)
         except wire.Incomplete as unfinished:
-            asking = wire.tool_that_asks(method, unfinished)
-            if asking is None:
-                raise self._untaken(method, unfinished) from None
-            return asking
+            if unfinished.result_type != "input_required":
+                raise self._untaken(call.method, unfinished) from None
+            return self._needed(call, unfinished)
         except ValueError as error:
-            raise self._untaken(method, error) from None
+            raise self._untaken(call.method, error) from None
+
+    def _needed(self, call: Call, unfinished: wire.Incomplete) -> Done | InputNeeded:
+        try:
+            return wire.read_input_needed(call, unfinished)
+        except ValueError as error:
+            # What was not declared must not be asked; a model is told of it as of any tool that fails.
+            asking = None if call.relays_asks else wire.tool_that_asks(call.method, unfinished)
+            if asking is None:
+                raise self._untaken(call.method, error) from None
+            return asking
 
     def _untaken(self, method: str, error: ValueError) -> BackendViolation:
         return BackendViolation(self._server, f"its answer to {method} cannot be taken: {error}")
@@ -177,7 +186,9 @@ class ModernLink:
             answer = await self._once(call, None, RELIST_SECONDS)
             if isinstance(answer, Failure):
                 return
-            done = self._read("tools/list", answer)
+            done = self._read(call, answer)
+            if not isinstance(done, Done):
+                return
             self._learn(done)
             cursor = done.payload.get("nextCursor")
             if cursor is None:
@@ -281,6 +292,9 @@ class ModernLink:
 
     def void_asks(self) -> None:
         """Nothing is asked over it."""
+
+    async def roots_changed(self) -> None:
+        """Nobody is told in this era: roots are asked for when they are needed."""
 
     async def leave(self, who: Connection) -> None:
         self._wants.pop(who, None)

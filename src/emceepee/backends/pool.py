@@ -1,7 +1,9 @@
-"""Which connections there are: one handle per server and scope, a supervisor behind them, shared by all who wait.
+"""Which connections there are: one handle per server, scope and profile of asks, a supervisor behind them, shared by
+all who wait. What a server may ask is said once, when its session begins; so a scope whose calls can be asked different
+things has several, made when they are needed.
 
-The one rule: for one server and one scope there is never more than one attempt and one link. Who waits for an attempt
-has a limit of its own; the attempt goes on for the others, and for whoever comes next.
+The one rule: for one server, scope and profile there is never more than one attempt and one link. Who waits for an
+attempt has a limit of its own; the attempt goes on for the others, and for whoever comes next.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from emceepee.backends.connection import Connection, Link
 from emceepee.backends.definition import ServerDefinition
@@ -22,11 +24,16 @@ from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, Em
 from emceepee.runtime.backoff import Chance, chance
 from emceepee.runtime.clock import Clock, Timer
 from emceepee.runtime.spawn import TaskScope, bounded
-from emceepee.vocabulary.asks import CLOSED, AskDoor
+from emceepee.vocabulary.asks import CLOSED, NO_ASKS, AskDoor, AskProfile
+from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
 
-EVERYONE: Scope = "*"
-"""The scope of a link that all scopes may use."""
+Place: TypeAlias = tuple[Scope, AskProfile]
+"""Whose link it is, and what its server may ask."""
+
+EVERYONE: Place = ("*", NO_ASKS)
+"""The place of a link that all scopes may use: of a server without sessions, where each request says what may be asked,
+or of one that can ask nothing, because nobody could say whom it means."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -39,11 +46,11 @@ OnLost = Callable[[Link, BackendFault], None]
 
 
 OnAttached = Callable[[Connection, Reconnection | None], None]
-"""A scope has a live link to a server: its first (None), or one after a gap."""
+"""A scope has a live link to a server: its first (None), or one after a gap. Not told of further ones beside it."""
 
-DoorOf = Callable[[ServerName, Collection[Scope]], AskDoor]
-"""What a server may ask of the scopes that use a link, now and later, and where it goes. Said once for each link,
-because servers are told so once."""
+DoorOf = Callable[[ServerName, Collection[Scope], AskProfile], AskDoor]
+"""Where it goes what a server asks of the scopes that use a link, now and later. Said once for each link, because
+servers are told so once."""
 
 OnScopeLost = Callable[[ServerName, Scope], None]
 """A scope's link is gone, and nobody here closed it."""
@@ -74,14 +81,16 @@ class Dialer(Protocol):
 class _Arrival:
     """Somebody who waits for a connection. A scope that ends meanwhile must not be given one: nobody would end it."""
 
-    __slots__ = ("over",)
+    __slots__ = ("call", "over", "server")
 
-    def __init__(self) -> None:
+    def __init__(self, server: ServerName, call: Call | None) -> None:
+        self.server = server
+        self.call = call
         self.over = False
 
-    def check(self, server: ServerName) -> None:
+    def check(self) -> None:
         if self.over:
-            raise BackendUnavailable(server, "the session that wanted it is over")
+            raise BackendUnavailable(self.server, "the session that wanted it is over")
 
 
 class Pool:
@@ -102,14 +111,16 @@ class Pool:
         self._settings = settings or Settings()
         self._chance = chance
         self._tasks = TaskScope("pool")
-        self._supervisors: dict[ServerName, dict[Scope, Supervisor]] = {}
+        self._supervisors: dict[ServerName, dict[Place, Supervisor]] = {}
         self._rooms: dict[ServerName, WaitingRoom] = {}
-        self._handles: dict[Scope, dict[ServerName, Connection]] = {}
+        self._handles: dict[Scope, dict[ServerName, dict[AskProfile, Connection]]] = {}
         self._arriving: dict[Scope, set[_Arrival]] = {}
         self._rounds: Timer | None = None
         self.principal_of: Callable[[Scope], Scope] = lambda scope: scope
         self.on_attached: OnAttached = lambda connection, again: None
-        self.door_of: DoorOf = lambda server, scopes: CLOSED
+        self.door_of: DoorOf = lambda server, scopes, profile: CLOSED
+        self.profile_of: Callable[[Scope], AskProfile] = lambda scope: NO_ASKS
+        """What can usually be asked in a scope, for a link that is made for no call."""
         self.on_scope_lost: OnScopeLost = lambda server, scope: None
         self.on_scope_expired: OnScopeLost = lambda server, scope: None
         """Its session is gone and is being made anew; `on_attached` or `on_scope_lost` follows."""
@@ -131,27 +142,49 @@ class Pool:
 
     @property
     def handles(self) -> int:
-        return sum(len(handles) for handles in self._handles.values())
+        return sum(len(each) for handles in self._handles.values() for each in handles.values())
 
     # -- getting one
 
-    async def connection(self, server: ServerName, scope: Scope) -> Connection:
-        """This scope's handle with a live link behind it. Raises `BackendFault`, `LimitReached`."""
+    async def connection(
+        self, server: ServerName, scope: Scope, profile: AskProfile | None = None, call: Call | None = None
+    ) -> Connection:
+        """This scope's handle with a live link behind it, whose server may ask what the profile says, or whichever
+        there is (None). The call, if it is for one, is whose it is what is asked meanwhile. Raises `BackendFault`,
+        `LimitReached`."""
         definition = self._find(server)
         if definition is None:
             raise BackendUnavailable(server, "it is not configured")
-        handles = self._handles.get(scope)
-        handle = handles.get(server) if handles is not None else None
+        handle = self._handle(definition, scope, profile)
         if handle is not None and handle.link is not None and not self._dialer.outdated(definition):
             return handle
         if definition.disabled:
             raise BackendUnavailable(server, "it is disabled in the configuration")
-        with self._arrival(scope) as arrival:
-            return await self._arrive(arrival, definition, scope)
+        if definition.affinity == "shared":
+            profile = NO_ASKS
+        elif profile is None:
+            profile = next(iter(self._handles.get(scope, {}).get(server, ())), None)
+            profile = self.profile_of(scope) if profile is None else profile
+        with self._arrival(scope, server, call) as arrival:
+            return await self._arrive(arrival, definition, (scope, profile))
+
+    def _handle(self, definition: ServerDefinition, scope: Scope, profile: AskProfile | None) -> Connection | None:
+        handles = self._handles.get(scope)
+        each = handles.get(definition.name) if handles is not None else None
+        if each is None:
+            return None
+        if profile is not None:
+            return each.get(NO_ASKS if definition.affinity == "shared" else profile)
+        return next((handle for handle in each.values() if handle.link is not None), None)
+
+    def opening(self, server: ServerName, scopes: Collection[Scope]) -> list[Call]:
+        """The calls that wait for a link to this server to be there."""
+        waiting = [arrival for scope in scopes for arrival in self._arriving.get(scope, ())]
+        return [arrival.call for arrival in waiting if arrival.server == server and arrival.call is not None]
 
     @contextlib.contextmanager
-    def _arrival(self, scope: Scope) -> Iterator[_Arrival]:
-        arrival = _Arrival()
+    def _arrival(self, scope: Scope, server: ServerName, call: Call | None = None) -> Iterator[_Arrival]:
+        arrival = _Arrival(server, call)
         self._arriving.setdefault(scope, set()).add(arrival)
         try:
             yield arrival
@@ -160,22 +193,23 @@ class Pool:
             if not self._arriving[scope]:
                 del self._arriving[scope]
 
-    async def _arrive(self, arrival: _Arrival, definition: ServerDefinition, scope: Scope) -> Connection:
+    async def _arrive(self, arrival: _Arrival, definition: ServerDefinition, place: Place) -> Connection:
         await self._let_the_first_finish(definition)
-        arrival.check(definition.name)
-        supervisor = self._supervisor(definition, scope)
+        arrival.check()
+        supervisor = self._supervisor(definition, place)
         link = await supervisor.link(definition.connect_timeout)
-        arrival.check(definition.name)
-        if self._supervisor(definition, scope) is not supervisor:
+        arrival.check()
+        if self._supervisor(definition, place) is not supervisor:
             # It turned out not to be for everyone.
-            supervisor = self._supervisor(definition, scope)
+            supervisor = self._supervisor(definition, place)
             link = await supervisor.link(definition.connect_timeout)
-            arrival.check(definition.name)
-        return await self._attached(arrival, supervisor, link, scope)
+            arrival.check()
+        return await self._attached(arrival, supervisor, link, place)
 
-    async def _attached(self, arrival: _Arrival, supervisor: Supervisor, link: Link, scope: Scope) -> Connection:
-        server = supervisor.definition.name
-        handle = self._handles.setdefault(scope, {}).setdefault(server, Connection(server, scope))
+    async def _attached(self, arrival: _Arrival, supervisor: Supervisor, link: Link, place: Place) -> Connection:
+        server, (scope, profile) = supervisor.definition.name, place
+        each = self._handles.setdefault(scope, {}).setdefault(server, {})
+        handle = each.setdefault(profile, Connection(server, scope))
         if handle.epoch is supervisor.epoch:
             return handle
         previous, current = handle.identity, link.identity
@@ -183,9 +217,10 @@ class Pool:
         await handle.attach(link)
         if arrival.over:
             await bounded(handle.detach(), CLOSE_SECONDS)
-            arrival.check(server)
-        again = None if previous is None else Reconnection(kind_of(previous, current), previous, current)
-        self.on_attached(handle, again)
+            arrival.check()
+        if handle is next(iter(each.values())):
+            again = None if previous is None else Reconnection(kind_of(previous, current), previous, current)
+            self.on_attached(handle, again)
         return handle
 
     async def try_out(self, definition: ServerDefinition) -> None:
@@ -210,34 +245,35 @@ class Pool:
         if attempts and not self._dialer.knows(definition):
             await asyncio.wait(attempts[:1], timeout=definition.connect_timeout)
 
-    def _supervisor(self, definition: ServerDefinition, scope: Scope) -> Supervisor:
+    def _supervisor(self, definition: ServerDefinition, place: Place) -> Supervisor:
         """The shared one when it is alive or must be, else this scope's own."""
         each = self._supervisors.setdefault(definition.name, {})
         shared = each.get(EVERYONE)
         if shared is not None and (shared.busy or definition.affinity == "shared"):
-            shared.scopes.add(scope)
+            shared.users.add(place)
             return shared
-        key = self._key(definition, scope)
+        key = self._key(definition, place)
         found = each.get(key)
         if found is None:
             if len(self._each()) >= self._settings.max_links:
                 raise LimitReached("backend connections", self._settings.max_links)
-            found = each[key] = self._new_supervisor(definition)
-        found.scopes.add(scope)
+            found = each[key] = self._new_supervisor(definition, place[1])
+        found.users.add(place)
         return found
 
-    def _new_supervisor(self, definition: ServerDefinition) -> Supervisor:
+    def _new_supervisor(self, definition: ServerDefinition, profile: AskProfile) -> Supervisor:
         recovery = self._settings.recovery
         room = self._rooms.get(definition.name)
         if room is None:
             room = self._rooms[definition.name] = WaitingRoom(definition.name, self._clock, recovery, self._chance)
-        return Supervisor(definition, self, room, self._tasks, self._clock, recovery)
+        return Supervisor(definition, self, room, self._tasks, self._clock, recovery, profile)
 
-    def _key(self, definition: ServerDefinition | None, scope: Scope) -> Scope:
-        """Under which a scope finds the supervisor of its own link, when there is none for everyone."""
+    def _key(self, definition: ServerDefinition | None, place: Place) -> Place:
+        """Under which a place finds the supervisor of its own link, when there is none for everyone."""
+        scope, profile = place
         if definition is None or definition.affinity == "workspace":
-            return scope
-        return EVERYONE if definition.affinity == "shared" else self.principal_of(scope)
+            return place
+        return EVERYONE if definition.affinity == "shared" else (self.principal_of(scope), profile)
 
     # -- for the supervisors
 
@@ -250,7 +286,8 @@ class Pool:
     async def dial(self, supervisor: Supervisor) -> tuple[Link, bool]:
         definition = supervisor.definition
         # What all scopes share can ask nobody: nobody could say whom it means.
-        door = CLOSED if definition.affinity == "shared" else self.door_of(definition.name, supervisor.scopes)
+        profile = supervisor.profile
+        door = self.door_of(definition.name, supervisor.scopes, profile) if profile else CLOSED
         return await self._dialer.dial(definition, supervisor.lost, door)
 
     def reached(self, supervisor: Supervisor, for_everyone: bool) -> None:
@@ -265,44 +302,47 @@ class Pool:
             each[EVERYONE] = supervisor
         elif not for_everyone and shared is supervisor and supervisor.definition.affinity != "shared":
             self._keep_for_one(each, supervisor)
-        for scope in sorted(supervisor.scopes):
-            self._tasks.spawn(self._reattach(supervisor, scope), f"reattach:{name}")
+        for place in sorted(supervisor.users, key=lambda place: place[0]):
+            self._tasks.spawn(self._reattach(supervisor, place), f"reattach:{name}")
 
-    def _keep_for_one(self, each: dict[Scope, Supervisor], supervisor: Supervisor) -> None:
-        """It used to be for everyone, and its server has sessions now: one scope keeps it."""
+    def _keep_for_one(self, each: dict[Place, Supervisor], supervisor: Supervisor) -> None:
+        """It used to be for everyone, and its server has sessions now: one place keeps it, of those whose server was
+        promised just that."""
         del each[EVERYONE]
-        owners = [scope for scope, one in each.items() if one is supervisor]
-        first = owners[0] if owners else next(iter(sorted(supervisor.scopes)), None)
+        fitting = sorted((one for one in supervisor.users if one[1] == supervisor.profile), key=lambda one: one[0])
+        owners = [place for place, one in each.items() if one is supervisor and place[1] == supervisor.profile]
+        first = owners[0] if owners else next(iter(fitting), None)
         if first is not None:
             each[first] = supervisor
-        supervisor.scopes.intersection_update({first})
+        supervisor.users.intersection_update({first} if first is not None else ())
 
-    async def _reattach(self, supervisor: Supervisor, scope: Scope) -> None:
+    async def _reattach(self, supervisor: Supervisor, place: Place) -> None:
         """A scope has its connection again without having asked. If it did ask, it may have been here first."""
         link = supervisor.current_link
-        if link is None or scope not in supervisor.scopes:
+        if link is None or place not in supervisor.users:
             return
-        with self._arrival(scope) as arrival, contextlib.suppress(EmceepeeError):
-            await self._attached(arrival, supervisor, link, scope)
+        server = supervisor.definition.name
+        with self._arrival(place[0], server) as arrival, contextlib.suppress(EmceepeeError):
+            await self._attached(arrival, supervisor, link, place)
 
     def _attached_to(self, supervisor: Supervisor) -> list[Scope]:
-        name = supervisor.definition.name
-        return [
-            scope
-            for scope, handles in self._handles.items()
-            if name in handles and handles[name].epoch is supervisor.epoch
-        ]
+        """The scopes whose first connection to its server it is."""
+        each = [(scope, handles.get(supervisor.definition.name)) for scope, handles in self._handles.items()]
+        return [scope for scope, own in each if own and next(iter(own.values())).epoch is supervisor.epoch]
 
     def _left_behind(self, supervisor: Supervisor) -> list[Scope]:
         """Who used another link to this server and is about to get this one. A link that was found alive after all
-        still carries what it carried."""
+        still carries what it carried. What a further connection of a scope carried ends with that by itself."""
         name, link = supervisor.definition.name, supervisor.current_link
-        handles = [(scope, self._handles.get(scope, {}).get(name)) for scope in sorted(supervisor.scopes)]
-        return [
-            scope
-            for scope, one in handles
-            if one is not None and one.epoch is not None and (link is None or not one.holds(link))
-        ]
+        found = []
+        for scope, profile in sorted(supervisor.users, key=lambda place: place[0]):
+            each = self._handles.get(scope, {}).get(name)
+            first = next(iter(each.items())) if each else None
+            if first is None or first[0] != profile or first[1].epoch is None:
+                continue
+            if link is None or not first[1].holds(link):
+                found.append(scope)
+        return found
 
     def lost(self, supervisor: Supervisor) -> None:
         for scope in self._attached_to(supervisor):
@@ -340,24 +380,45 @@ class Pool:
 
     def status(self, server: ServerName, scope: Scope) -> Status:
         each = self._supervisors.get(server, {})
-        shared, key = each.get(EVERYONE), self._key(self._find(server), scope)
-        found = shared if shared is not None and shared.busy else each.get(key) or shared
+        shared = each.get(EVERYONE)
+        if shared is not None and shared.busy:
+            return shared.status()
+        own = self._own(server, scope)
+        found = next((one for one in own if one.current_link is not None), own[0] if own else shared)
         return Status() if found is None else found.status()
+
+    def profiles(self, server: ServerName, scope: Scope) -> list[AskProfile]:
+        """What this scope's live connections to a server let it ask."""
+        each = self._handles.get(scope, {}).get(server, {})
+        return [profile for profile, handle in each.items() if handle.link is not None]
+
+    def _own(self, server: ServerName, scope: Scope) -> list[Supervisor]:
+        """Those that are a scope's own, or its principal's."""
+        definition = self._find(server)
+        each = self._supervisors.get(server, {})
+        return [one for place, one in each.items() if place == self._key(definition, (scope, place[1]))]
 
     def waits(self, scope: Scope) -> bool:
         """Whether a question is on its way over a link that this scope uses, or an attempt at one."""
         if scope in self._arriving:
             return True
-        links = [handle.link for handle in self._handles.get(scope, {}).values()]
+        links = [handle.link for each in self._handles.get(scope, {}).values() for handle in each.values()]
         return any(link.pending for link in links if link is not None)
+
+    async def roots_changed(self, scope: Scope) -> None:
+        """Whoever was promised to be told, is."""
+        handles = [handle for each in self._handles.get(scope, {}).values() for handle in each.values()]
+        for handle in handles:
+            with contextlib.suppress(BackendFault):
+                await handle.roots_changed()
 
     # -- ending
 
     async def reconnect(self, server: ServerName, scope: Scope) -> Connection:
         """Close what this scope has to the server, and connect anew at once. A shared link is renewed for everyone."""
         each = self._supervisors.get(server, {})
-        own = self._key(self._find(server), scope)
-        ending = [each[key] for key in {EVERYONE, own} if key in each]
+        own = self._own(server, scope)
+        ending = [*own, *([each[EVERYONE]] if EVERYONE in each and each[EVERYONE] not in own else ())]
         # Whoever connected first has the shared one under his own name as well.
         for key in [key for key, one in each.items() if one in ending]:
             del each[key]
@@ -370,11 +431,14 @@ class Pool:
         if server in self._rooms:
             self._rooms[server].renew()
         definition = self._find(server)
+        profile = next((one.profile for one in own), None)
         if ending and definition is not None and not definition.disabled:
-            anew = self._supervisor(definition, scope)
+            # Beside the first, what else there was is made when it is needed.
+            profile = self.profile_of(scope) if profile is None else profile
+            anew = self._supervisor(definition, (scope, profile))
             anew.connects += sum(one.connects for one in ending)
-            anew.scopes.update(*(one.scopes for one in ending))
-        return await self.connection(server, scope)
+            anew.users.update(*(one.users for one in ending if one.profile == profile))
+        return await self.connection(server, scope, profile)
 
     async def release(self, scope: Scope) -> None:
         """The scope is over: its own links are closed, and it leaves those it shared, which stay for the others."""
@@ -383,14 +447,18 @@ class Pool:
         handles = self._handles.pop(scope, {})
         for supervisor in self._each():
             supervisor.forsake(scope)
-        ending = [each.pop(scope) for each in self._supervisors.values() if self._is_own(each, scope)]
+        ending = [
+            each.pop(place)
+            for each in self._supervisors.values()
+            for place in [place for place in each if place[0] == scope and self._is_own(each, place)]
+        ]
         await self._close_all(ending)
-        shared = [handle for handle in handles.values() if handle.link is not None]
+        shared = [one for each in handles.values() for one in each.values() if one.link is not None]
         await asyncio.gather(*(bounded(handle.detach(), CLOSE_SECONDS) for handle in shared))
 
-    def _is_own(self, each: dict[Scope, Supervisor], scope: Scope) -> bool:
-        """Whether nobody else uses what stands under this scope: of a principal's, his sessions may."""
-        return scope != EVERYONE and scope in each and each[scope].definition.affinity != "principal"
+    def _is_own(self, each: dict[Place, Supervisor], place: Place) -> bool:
+        """Whether nobody else uses what stands there: of a principal's, his sessions may."""
+        return place != EVERYONE and each[place].definition.affinity != "principal"
 
     async def drop(self, server: ServerName) -> None:
         """The server is gone or changed: every scope's connection to it is closed, in parallel."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from emceepee.backends.connection import Link
@@ -22,6 +23,7 @@ from emceepee.backends.waiting_room import WaitingRoom
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, OutcomeUnknown
 from emceepee.runtime.clock import Clock, iso
 from emceepee.runtime.spawn import TaskScope, bounded
+from emceepee.vocabulary.asks import NO_ASKS, AskProfile
 from emceepee.vocabulary.names import Scope
 
 _log = logging.getLogger("emceepee.backends")
@@ -70,9 +72,12 @@ class Supervisor:
         tasks: TaskScope,
         clock: Clock,
         settings: RecoverySettings,
+        profile: AskProfile = NO_ASKS,
     ) -> None:
         self.definition = definition
-        self.scopes: set[Scope] = set()
+        self.profile = profile
+        """What its server may ask."""
+        self.users: set[tuple[Scope, AskProfile]] = set()
         """Who wants it: while there is nobody, it is not made anew."""
         self.life: Life = "stopped"
         self.current_link: Link | None = None
@@ -99,6 +104,10 @@ class Supervisor:
         self._waiters = 0
         self._asked = (-1, float("-inf"))
         self._closed = False
+
+    @property
+    def scopes(self) -> Collection[Scope]:
+        return _Scopes(self.users)
 
     @property
     def busy(self) -> bool:
@@ -174,7 +183,7 @@ class Supervisor:
     # -- the waiting room's side
 
     def try_again(self) -> None:
-        if self._closed or not self.scopes or not self._owner.current(self.definition):
+        if self._closed or not self.users or not self._owner.current(self.definition):
             self._step("stop")
         elif self.attempt is None:
             self.begin()
@@ -189,7 +198,7 @@ class Supervisor:
         _log.warning("server_reconnect_given_up", extra={"data": data})
 
     def _wait_or_stop(self) -> None:
-        if self._settings.automatic and self.scopes and not self._closed and self._owner.current(self.definition):
+        if self._settings.automatic and self.users and not self._closed and self._owner.current(self.definition):
             self._step("wait")
             self._room.enter(self)
         else:
@@ -454,8 +463,8 @@ class Supervisor:
 
     def forsake(self, scope: Scope) -> None:
         """One less who wants it; what nobody wants is not made anew."""
-        self.scopes.discard(scope)
-        if not self.scopes and self.life == "waiting":
+        self.users -= {user for user in self.users if user[0] == scope}
+        if not self.users and self.life == "waiting":
             self._room.leave(self)
             self._step("stop")
 
@@ -474,3 +483,19 @@ class Supervisor:
         for one in (link, former):
             if one is not None:
                 await bounded(one.close(), CLOSE_SECONDS)
+
+
+class _Scopes(Collection[Scope]):
+    """Whose it is, now and later, without the profiles."""
+
+    def __init__(self, users: Collection[tuple[Scope, AskProfile]]) -> None:
+        self._users = users
+
+    def __contains__(self, scope: object) -> bool:
+        return any(user[0] == scope for user in self._users)
+
+    def __iter__(self) -> Iterator[Scope]:
+        return (user[0] for user in self._users)
+
+    def __len__(self) -> int:
+        return len(self._users)

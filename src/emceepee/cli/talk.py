@@ -27,7 +27,7 @@ from emceepee.observability import log_lines
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LOCAL
 from emceepee.vocabulary.notices import LogLine, Notice, Progress
-from emceepee.vocabulary.outcomes import Done, Failed
+from emceepee.vocabulary.outcomes import Done, Failed, failed, settled
 from emceepee.vocabulary.raw_json import EMPTY_OBJECT, Fields, read_items, read_text, read_value, to_raw
 
 MAX_PAGES = 1000
@@ -114,8 +114,8 @@ async def _talk(
         match await connection.request(call, on_notice, options.wait):
             case Done(payload=payload):
                 return _print_result(payload.raw(), payload.fields(), options.json)
-            case Failed() as failed:
-                return _print_failure(failed, options.json)
+            case answered:
+                return _print_failure(failed(answered), options.json)
 
 
 async def every_tool(connection: Connection, wait: float) -> list[Raw]:
@@ -124,7 +124,7 @@ async def every_tool(connection: Connection, wait: float) -> list[Raw]:
     cursor: Raw | None = None
     for _ in range(MAX_PAGES):
         params = {} if cursor is None else {"cursor": cursor}
-        outcome = await connection.request(Call("tools/list", params, _CALLER), None, wait)
+        outcome = settled(await connection.request(Call("tools/list", params, _CALLER), None, wait))
         if isinstance(outcome, Failed):
             raise OperatorFault(f"the server does not list its tools: {plain(outcome.message)} ({outcome.code})")
         fields = outcome.payload.fields()

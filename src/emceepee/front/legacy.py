@@ -35,7 +35,7 @@ from emceepee.sessions.in_flight import until_called_off
 from emceepee.sessions.session import Session
 from emceepee.vocabulary.names import at_least
 from emceepee.vocabulary.notices import LogLine, Notice
-from emceepee.vocabulary.outcomes import Done
+from emceepee.vocabulary.outcomes import Done, failed
 from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, read_fields, read_value
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -138,10 +138,11 @@ class LegacyDesk:
             )
         if isinstance(outcome, GoesOn):
             return answer_created(surface.tasks, session, request, outcome)
-        instead = legacy.result_instead(request.method, outcome)
+        ended = failed(outcome)
+        instead = legacy.result_instead(request.method, ended)
         if instead is not None:
             return write_result(request.id, instead)
-        return legacy_error(request.id, outcome, request.method, session.revision)
+        return legacy_error(request.id, ended, request.method, session.revision)
 
     async def _set_level(self, surface: Surface, session: Session, request: Request) -> None:
         level = legacy.read_level(request.params)

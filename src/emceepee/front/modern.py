@@ -28,7 +28,7 @@ from emceepee.relay.task_room import Following
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import Interest, Notice
-from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.outcomes import Answered, Done, failed
 from emceepee.vocabulary.raw_json import EMPTY_OBJECT, Fields, NotThatShape, read_fields, read_text
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -112,7 +112,7 @@ class ModernDesk:
         )
 
     def _written(
-        self, request: Request, call: Call, outcome: Outcome | GoesOn, promise: Promise | None
+        self, request: Request, call: Call, outcome: Answered | GoesOn, promise: Promise | None
     ) -> tuple[int, bytes]:
         info = self._shop.server_info
         if isinstance(outcome, Done):
@@ -125,10 +125,11 @@ class ModernDesk:
         if isinstance(outcome, GoesOn):
             return 200, write_result(request.id, write_created(outcome.task, info))
         declared = call.caller.capabilities
-        instead = modern.done_instead(request.method, outcome, declared)
+        ended = failed(outcome)
+        instead = modern.done_instead(request.method, ended, declared)
         if instead is not None:
             return 200, write_result(request.id, modern.write_done(request.method, instead, info))
-        return modern_error(request.id, outcome, request.method, declared)
+        return modern_error(request.id, ended, request.method, declared)
 
     async def _read(
         self, surface: Surface, request: Request, principal: str, headers: Headers | None

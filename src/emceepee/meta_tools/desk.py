@@ -15,12 +15,11 @@ from emceepee.backends.catalogue import Listed, ListName
 from emceepee.errors import EmceepeeError
 from emceepee.meta_tools.answers import refusal, tool_error
 from emceepee.meta_tools.tool import Asked
-from emceepee.relay.asks import BY_TOOLS
 from emceepee.relay.listing import Shown
 from emceepee.relay.middle import Middle
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.outcomes import Failed
+from emceepee.vocabulary.outcomes import Failed, settled
 from emceepee.vocabulary.raw_json import Fields, Payload
 
 
@@ -52,10 +51,11 @@ class Desk:
         about = {"serverName": server}
         original = asked.call
         call = Call(method, params, original.caller, original.meta, original.wants_progress, original.log_level)
-        call.asks = BY_TOOLS
+        call.asks = self.middle.asks.promised(server, original, tools=True)
+        call.ear = original.ear
         timeout_ms = self.middle.settings.execute_timeout_ms
         try:
-            outcome = await self.middle.calls.carry(server, call, asked.on_notice, timeout_ms / 1000)
+            outcome = settled(await self.middle.calls.carry(server, call, asked.on_notice, timeout_ms / 1000))
         except EmceepeeError as error:
             raise tool_error(error, about, timeout_ms) from error
         if isinstance(outcome, Failed):

@@ -27,13 +27,13 @@ from emceepee.meta_tools.answers import (
 from emceepee.meta_tools.desk import Desk
 from emceepee.meta_tools.explain import misfits
 from emceepee.meta_tools.tool import Asked, Param, make_tool
-from emceepee.relay.asks import BY_TOOLS
 from emceepee.relay.call import TOOLS_CALL
 from emceepee.relay.job import Job
 from emceepee.relay.ports import Connection
 from emceepee.relay.reach import nearest
 from emceepee.relay.settings import RelaySettings
 from emceepee.sessions.workspace import Workspace
+from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.outcomes import Done, Failed
 from emceepee.vocabulary.raw_json import NotThatShape, read_items, to_raw, write
@@ -52,10 +52,11 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done | GoesOn:
     workspace = desk.middle.workspaces.at(asked.scope)
     ttl_ms = workspace.tasks.ttl(asked.call.task_ttl_ms or asked.arguments.get("task_ttl_ms"))
     try:
-        connection, seconds = await _connection(desk, server, asked.scope, timeout_ms / 1000)
+        call = _call(asked, desk.middle.asks.promised(server, asked.call, tools=True))
+        connection, seconds = await _connection(desk, server, call, timeout_ms / 1000)
     except EmceepeeError as error:
         raise tool_error(error, _about(server, tool)) from error
-    job = Job(workspace, server, _call(asked), asked.on_notice, desk.middle.news.told)
+    job = Job(workspace, server, call, asked.on_notice, desk.middle.news.told)
     job.start(desk.middle.calls, connection, seconds)
     with desk.middle.asks.interrupting(job.call, job.interrupt):
         ended = await job.wait(seconds)
@@ -82,14 +83,14 @@ def _patience_ms(desk: Desk, asked: Asked) -> int:
     return patience
 
 
-def _call(asked: Asked) -> Call:
+def _call(asked: Asked, asks: AskProfile) -> Call:
     original = asked.call
     params = {"name": to_raw(asked.arguments["tool"])}
     given = asked.arguments.get("args")
     if given is not None:
         params["arguments"] = given
     call = Call(TOOLS_CALL, params, original.caller, original.meta, original.wants_progress, original.log_level)
-    call.asks = BY_TOOLS
+    call.asks, call.ear = asks, original.ear
     if original.tasks in TAKE_TASKS:
         call.tasks, call.task_ttl_ms = original.tasks, original.task_ttl_ms
     return call
@@ -136,13 +137,13 @@ def _promoted(workspace: Workspace, job: Job, ttl_ms: int) -> Done:
     )
 
 
-async def _connection(desk: Desk, server: str, scope: str, seconds: float) -> tuple[Connection, float]:
+async def _connection(desk: Desk, server: str, call: Call, seconds: float) -> tuple[Connection, float]:
     """Within the call's own time, and what of it is left. Whoever will not wait at all still wants it begun."""
-    reach = desk.middle.reach
+    reach, scope = desk.middle.reach, call.caller.scope
     if seconds >= _LONG or seconds == 0:
-        return await reach.connection(server, scope), seconds
+        return await reach.connection(server, scope, call.asks, call), seconds
     began = desk.middle.clock.now()
-    connection = await reach.connection_within(server, scope, seconds)
+    connection = await reach.connection_within(server, scope, seconds, call.asks)
     return connection, max(0.0, seconds - (desk.middle.clock.now() - began))
 
 

@@ -1,60 +1,123 @@
-"""From what a server asks to the workspace where it is answered.
+"""From what a server asks to whoever answers: the client itself, or the workspace where it is answered by tools.
 
-It knows neither wire nor tools. Of calls it knows which ones somebody waits for at this moment, so that he can be told
-that an answer is wanted first.
+It knows no wire. Of calls it knows who can be asked in their course, and which ones somebody waits for at this moment,
+so that he can be told that an answer is wanted first.
 
-The one rule: what servers are told that they can ask is exactly what reaches somebody here.
+The one rule: what servers are told that they can ask is exactly what reaches somebody here, and one ask reaches one.
 """
 
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeAlias
 
 from emceepee.errors import LimitReached
-from emceepee.relay.ladder import Step, who_answers
+from emceepee.relay.ladder import EVERY_STEP, AskPolicy, Step, deliverable, who_answers
 from emceepee.sessions.workspace import Workspace
 from emceepee.sessions.workspaces import Workspaces
-from emceepee.vocabulary.asks import CLOSED, AskDoor, AskProfile, RaisedAsk, Withdraw
+from emceepee.vocabulary.asks import NO_ASKS, AskDoor, AskProfile, Belonging, RaisedAsk, Withdraw
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.outcomes import Failed
+from emceepee.vocabulary.outcomes import Failed, Outcome
+from emceepee.vocabulary.raw_json import read_text
+
+_log = logging.getLogger("emceepee.relay")
 
 BY_TOOLS: AskProfile = frozenset(("form", "url", "sampling"))
 """What can be answered with `respond_to_elicitation` and `respond_to_sampling`."""
 
 _INTERNAL_ERROR = -32603
 _METHOD_NOT_FOUND = -32601
+_INVALID_PARAMS = -32602
+
+Opening: TypeAlias = Callable[[ServerName, Collection[Scope]], list[Call]]
+"""The calls that wait for a connection to a server to be there."""
+
+PolicyOf: TypeAlias = Callable[[ServerName], AskPolicy]
+
+
+def _withdrawn(reason: str) -> None:
+    """What was answered at once cannot be taken back."""
 
 
 class Asks:
-    def __init__(self, workspaces: Workspaces, promote: bool = True) -> None:
+    def __init__(
+        self,
+        workspaces: Workspaces,
+        promote: bool = True,
+        opening: Opening = lambda server, scopes: [],
+        policy_of: PolicyOf = lambda server: EVERY_STEP,
+    ) -> None:
         self._workspaces = workspaces
         self._promote = promote
+        self._opening = opening
+        self._policy_of = policy_of
         self._waited_for: dict[int, Callable[[], None]] = {}
+        self.native_of: Callable[[Scope], AskProfile] = lambda scope: NO_ASKS
+        """What the client of a scope usually can be asked itself."""
 
-    def door(self, server: ServerName, scopes: Collection[Scope]) -> AskDoor:
-        """For a new link. A scope without a workspace has nowhere to show a question."""
-        if not any(self._by_tools(scope) for scope in scopes):
-            return CLOSED
-        return AskDoor(BY_TOOLS, functools.partial(self._take, server, scopes))
+    # -- what is promised
 
-    def _by_tools(self, scope: Scope) -> Workspace | None:
+    def door(self, server: ServerName, scopes: Collection[Scope], profile: AskProfile) -> AskDoor:
+        """For a new link."""
+        return AskDoor(profile, functools.partial(self.take, server, scopes))
+
+    def usual(self, scope: Scope) -> AskProfile:
+        """What can be asked in a scope, for a connection that is made for no call."""
+        return self.native_of(scope) | self.by_tools(scope)
+
+    def by_tools(self, scope: Scope) -> AskProfile:
+        workspace = self._with_tools(scope)
+        return NO_ASKS if workspace is None else BY_TOOLS
+
+    def promised(self, server: ServerName, call: Call, tools: bool = False) -> AskProfile:
+        """What the server may ask in the course of this call; `tools` where its client has our tools."""
+        native = call.asks
+        policy = self._policy_of(server)
+        return deliverable(policy, native, self.by_tools(call.caller.scope) if tools else NO_ASKS)
+
+    def _with_tools(self, scope: Scope) -> Workspace | None:
         workspace = self._workspaces.find(scope)
         return workspace if workspace is not None and workspace.by_tools else None
+
+    # -- what is asked
+
+    def take(self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk) -> Withdraw | Failed:
+        """Implements `vocabulary.asks.TakeAsk` for a link that these scopes use, now and later."""
+        ask = self._belonging(server, scopes, ask)
+        carrier = next((call for call in reversed(ask.belonging.calls) if ask.wanted in call.asks), None)
+        workspace = self._place(scopes, ask)
+        there: list[Step] = []
+        if carrier is not None and carrier.ear is not None and ask.wanted in carrier.ear.hears:
+            there.append("native")
+        if workspace is not None and ask.wanted in BY_TOOLS:
+            there.append("tools")
+        step = who_answers(there, self._policy_of(server).ladder(ask.kind))
+        if step == "native" and carrier is not None and carrier.ear is not None:
+            return carrier.ear.ask(self._told(server, "native", _labelled(ask)))
+        if step == "tools" and workspace is not None:
+            return self._show(server, workspace, self._told(server, "tools", ask))
+        return self._refused(server, ask)
+
+    def _belonging(self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk) -> RaisedAsk:
+        """What comes while a link is made for a call is most likely asked for it."""
+        if ask.belonging.calls or ask.belonging.certainty != "orphan":
+            return ask
+        opening = self._opening(server, scopes)
+        return replace(ask, belonging=Belonging("presumed", (opening[-1],))) if opening else ask
 
     def _place(self, scopes: Collection[Scope], ask: RaisedAsk) -> Workspace | None:
         """Where the call came from; the last of several. What belongs to no call goes to whoever uses the link."""
         calls = ask.belonging.calls
         asking = [call.caller.scope for call in reversed(calls) if ask.wanted in call.asks] if calls else sorted(scopes)
-        return next(filter(None, map(self._by_tools, asking)), None)
+        return next(filter(None, map(self._with_tools, asking)), None)
 
-    def _take(self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk) -> Withdraw | Failed:
-        workspace = self._place(scopes, ask)
-        there: tuple[Step, ...] = () if workspace is None else ("tools",)
-        if workspace is None or who_answers(there) == "refuse":
-            return Failed(_METHOD_NOT_FOUND, "Nobody is here who could be asked")
+    def _show(self, server: ServerName, workspace: Workspace, ask: RaisedAsk) -> Withdraw | Failed:
+        assert ask.kind != "roots"
         try:
             pending = workspace.begin_ask(ask.kind, server, ask.params, ask.settle)
         except LimitReached as limit:
@@ -62,6 +125,22 @@ class Asks:
         for call in ask.belonging.calls:
             self._tell_who_waits(call)
         return functools.partial(workspace.withdraw_ask, pending)
+
+    def _refused(self, server: ServerName, ask: RaisedAsk) -> Failed:
+        _log.info("ask_refused", extra={"data": {"server": server, "kind": ask.kind}})
+        if ask.belonging.certainty == "orphan" and ask.kind != "roots":
+            return Failed(_INVALID_PARAMS, "This request belongs to no call that is running, so nobody can be asked")
+        return Failed(_METHOD_NOT_FOUND, "Nobody is here who could be asked")
+
+    def _told(self, server: ServerName, by: Step, ask: RaisedAsk) -> RaisedAsk:
+        """The same, with who answered it in the log."""
+        settle, kind = ask.settle, ask.kind
+
+        def settled(outcome: Outcome) -> None:
+            _log.info("ask_answered", extra={"data": {"server": server, "kind": kind, "by": by, "how": _how(outcome)}})
+            settle(outcome)
+
+        return replace(ask, settle=settled)
 
     # -- who waits for a call that now waits for him
 
@@ -81,3 +160,16 @@ class Asks:
         interrupt = self._waited_for.get(id(call))
         if interrupt is not None:
             interrupt()
+
+
+def _labelled(ask: RaisedAsk) -> RaisedAsk:
+    """A question that may be any of several calls' says so, because it is shown beside one of them (rule R4)."""
+    return ask
+
+
+def _how(outcome: Outcome) -> str:
+    if isinstance(outcome, Failed):
+        return "error"
+    if not outcome.payload.may_have("action"):
+        return "result"
+    return read_text(outcome.payload.get("action")) or "result"

@@ -16,11 +16,12 @@ from emceepee.backends.catalogue import ToolFacts
 from emceepee.errors import BackendUnavailable, OutcomeUnknown
 from emceepee.relay.ports import Connection
 from emceepee.relay.reach import Reach
+from emceepee.relay.rounds import Rounds
 from emceepee.relay.surface import OnNotice
 from emceepee.runtime.clock import Clock
-from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.outcomes import Answered, InputNeeded
 from emceepee.vocabulary.raw_json import read_text
 
 _log = logging.getLogger("emceepee.relay")
@@ -32,8 +33,9 @@ FactsOf: TypeAlias = Callable[[ServerName, Scope, str], ToolFacts | None]
 
 
 class Calls:
-    def __init__(self, reach: Reach, clock: Clock, facts: FactsOf) -> None:
+    def __init__(self, reach: Reach, clock: Clock, facts: FactsOf, rounds: Rounds) -> None:
         self._reach = reach
+        self._rounds = rounds
         self._clock = clock
         self._facts = facts
         self._between: set[int] = set()
@@ -49,8 +51,9 @@ class Calls:
         on_notice: OnNotice | None,
         timeout: float,
         connection: Connection | None = None,
-    ) -> Coroutine[Any, Any, Outcome]:
-        """Raises `BackendFault`, or `ClientFault` for an unknown server. `connection` may be given by who has it
+    ) -> Coroutine[Any, Any, Answered]:
+        """What is needed on the way is collected from whom the call came from, unless he does that himself: then it is
+        answered. Raises `BackendFault`, or `ClientFault` for an unknown server. `connection` may be given by who has it
         already."""
         if call.method == TOOLS_CALL and _log.isEnabledFor(logging.DEBUG):
             return self._said(server, call, on_notice, timeout, connection)
@@ -58,23 +61,31 @@ class Calls:
 
     async def _carried(
         self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, connection: Connection | None
-    ) -> Outcome:
+    ) -> Answered:
         scope = call.caller.scope
+        profile = call.asks if call.method in MAY_ASK else None
         if connection is None:
-            connection = await self._reach.connection(server, scope)
+            connection = await self._reach.connection(server, scope, profile, call)
         try:
-            return await connection.request(call, on_notice, timeout)
+            answered = await connection.request(call, on_notice, timeout)
         except BackendUnavailable:
-            pass
+            connection = None
         except OutcomeUnknown as fault:
             if not self._harmless_twice(server, call, fault):
                 raise
-        self._between.add(id(call))
-        try:
-            connection = await self._reach.connection(server, scope)
-        finally:
-            self._between.discard(id(call))
-        return await connection.request(call, on_notice, timeout)
+            connection = None
+        if connection is None:
+            self._between.add(id(call))
+            try:
+                connection = await self._reach.connection(server, scope, profile, call)
+            finally:
+                self._between.discard(id(call))
+            answered = await connection.request(call, on_notice, timeout)
+        if type(answered) is not InputNeeded or call.relays_asks:
+            return answered
+        return await self._rounds.drive(
+            server, call, answered, lambda: self._carried(server, call, on_notice, timeout, None)
+        )
 
     def _harmless_twice(self, server: ServerName, call: Call, fault: OutcomeUnknown) -> bool:
         if call.method != TOOLS_CALL:
@@ -86,7 +97,7 @@ class Calls:
 
     async def _said(
         self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, connection: Connection | None
-    ) -> Outcome:
+    ) -> Answered:
         tool = read_text(call.params.get("name"))
         data = {"server": server, "tool": tool, "hasArgs": "arguments" in call.params}
         _log.debug("tool_execution_start", extra={"data": data})

@@ -31,7 +31,7 @@ from emceepee.relay.watch import Standing
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import CacheHints, Done, Failed, Outcome
+from emceepee.vocabulary.outcomes import Answered, CacheHints, Done, Failed
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, Payload, read_fields, read_text, to_raw
 from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
@@ -77,7 +77,7 @@ class Direct:
     def tasks(self) -> TaskRoom:
         return self._middle.task_room
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         match call.method:
             case "tools/call":
                 return await self._call_tool(call, on_notice)
@@ -159,12 +159,12 @@ class Direct:
 
     # -- carrying
 
-    async def _pass(self, server: ServerName, call: Call, put: Fields, on_notice: OnNotice | None) -> Outcome:
+    async def _pass(self, server: ServerName, call: Call, put: Fields, on_notice: OnNotice | None) -> Answered:
         """`put` replaces what names something of this server."""
         onward = replace(call, params=call.params | put)
         return await self._middle.calls.carry(server, onward, on_notice, self._timeout)
 
-    async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
+    async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         server, own = await self._find("tools", call, _text(call.params, "name"))
         name = {"name": to_raw(own)}
         if call.tasks in TAKE_TASKS:
@@ -182,14 +182,14 @@ class Direct:
         facts = self._middle.listing.facts(server, scope, own)
         outcome.wrapped = facts is not None and facts.wrapped
 
-    async def _read(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+    async def _read(self, call: Call, on_notice: OnNotice | None) -> Answered:
         uri = _text(call.params, "uri")
         owner = await self._owner(call.caller.scope, uri)
         if owner is not None:
             return await self._pass(owner, call, {}, on_notice)
         return await self._read_somewhere(call, uri, on_notice)
 
-    async def _read_somewhere(self, call: Call, uri: str, on_notice: OnNotice | None) -> Outcome:
+    async def _read_somewhere(self, call: Call, uri: str, on_notice: OnNotice | None) -> Answered:
         """Nobody lists it, but servers may have more than they list. Reading is harmless, so connected ones are
         asked."""
         status = self._middle.pool.status
@@ -202,12 +202,12 @@ class Direct:
                 outcome = await self._pass(server, call, {}, on_notice)
             except BackendFault:
                 continue
-            if isinstance(outcome, Done):
+            if not isinstance(outcome, Failed):
                 return outcome
         data = to_raw({"uri": uri})
         return Failed(_RESOURCE_NOT_FOUND, f"Resource not found: {uri[:500]}", data, "resource_not_found")
 
-    async def _complete(self, call: Call, on_notice: OnNotice | None) -> Outcome:
+    async def _complete(self, call: Call, on_notice: OnNotice | None) -> Answered:
         try:
             ref = read_fields(call.params.get("ref", b""))
         except NotThatShape:

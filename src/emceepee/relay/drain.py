@@ -17,7 +17,7 @@ from emceepee.relay.ports import Connection
 from emceepee.relay.settings import RelaySettings
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.outcomes import CacheHints, Done, Failed
+from emceepee.vocabulary.outcomes import CacheHints, Done, Failed, settled
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, read_items
 
 _log = logging.getLogger("emceepee.relay")
@@ -33,7 +33,8 @@ async def drain(
     pages = _Pages(server, name, settings)
     params: Fields = {}
     while True:
-        outcome = await connection.request(Call(kind.method, params, Caller(scope)), None, settings.list_timeout)
+        asked = Call(kind.method, params, Caller(scope))
+        outcome = settled(await connection.request(asked, None, settings.list_timeout))
         if isinstance(outcome, Failed):
             return outcome
         cursor = pages.add(outcome)

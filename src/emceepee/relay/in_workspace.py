@@ -16,7 +16,7 @@ from emceepee.relay.task_room import TaskRoom
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.outcomes import Answered
 from emceepee.vocabulary.tasks import GoesOn
 
 
@@ -42,7 +42,7 @@ class InWorkspace:
     def tasks(self) -> TaskRoom:
         return self._surface.tasks.placed(self._there)
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         call.caller = self._there(call.caller)
         return await self._surface.carry(call, on_notice)
 

@@ -23,7 +23,7 @@ from emceepee.state.tasks import TaskView
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import LogLine, MadeTask, Notice
-from emceepee.vocabulary.outcomes import Done, Failed, Outcome
+from emceepee.vocabulary.outcomes import Done, Failed, Outcome, settled
 from emceepee.vocabulary.raw_json import read_text
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -77,7 +77,7 @@ class Job:
 
     async def _run(self, calls: Calls, connection: Connection, longest: float) -> None:
         try:
-            self._answer = await calls.carry(self.server, self.call, self._hear, longest, connection)
+            self._answer = settled(await calls.carry(self.server, self.call, self._hear, longest, connection))
             if self._mark is not None and type(self._answer) is Done:
                 self._mark(self._answer)
         except EmceepeeError as error:

@@ -4,19 +4,51 @@
     tools     the client by our tools, if it uses them
     refuse    nobody, and the server is told so
 
-The one rule: an ask goes to one step, the first that there is; it is never shown to two who could both answer.
+Which steps there are for a server's asks of a kind is a policy of its configuration. The one rule: an ask goes to one
+step, the first that there is; it is never shown to two who could both answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from emceepee.vocabulary.asks import AskKind, AskProfile
+from emceepee.vocabulary.profiles import KIND_OF
 
 Step: TypeAlias = Literal["native", "tools", "refuse"]
 
 LADDER: tuple[Step, ...] = ("native", "tools")
 
 
+@dataclass(slots=True, frozen=True)
+class AskPolicy:
+    """What one server may ask of whom: for a kind that is not named, the whole ladder."""
+
+    ladders: Mapping[AskKind, tuple[Step, ...]] = field(default_factory=dict, hash=False)
+
+    def ladder(self, kind: AskKind) -> tuple[Step, ...]:
+        return self.ladders.get(kind, LADDER)
+
+
+EVERY_STEP = AskPolicy()
+
+
 def who_answers(there: Collection[Step], ladder: tuple[Step, ...] = LADDER) -> Step:
     """`there` are the steps that lead to somebody at this moment."""
     return next((step for step in ladder if step in there), "refuse")
+
+
+def deliverable(policy: AskPolicy, native: AskProfile, tools: AskProfile) -> AskProfile:
+    """What can be promised to a server: of each kind, what some step of its ladder can take."""
+    if not native and not tools:
+        return native
+    of = {"native": native, "tools": tools, "refuse": frozenset[str]()}
+    return frozenset(
+        one for one in native | tools if any(one in of[step] for step in _before_refusal(policy.ladder(KIND_OF[one])))
+    )
+
+
+def _before_refusal(ladder: tuple[Step, ...]) -> tuple[Step, ...]:
+    return ladder[: ladder.index("refuse")] if "refuse" in ladder else ladder

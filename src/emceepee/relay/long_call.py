@@ -22,7 +22,7 @@ async def carry_long(
     scope = call.caller.scope
     workspace = middle.workspaces.at(scope)
     workspace.tasks.ttl(call.task_ttl_ms)
-    connection = await middle.reach.connection(server, scope)
+    connection = await middle.reach.connection(server, scope, call.asks, call)
     patience = 0.0 if call.tasks == "asks" else middle.settings.promote_after
     job = Job(workspace, server, call, on_notice, middle.news.told, mark)
     job.start(middle.calls, connection, patience)

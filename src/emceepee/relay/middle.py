@@ -14,6 +14,7 @@ from emceepee.relay.news import News
 from emceepee.relay.ports import Pool
 from emceepee.relay.reach import Reach
 from emceepee.relay.reconciliation import Reconciliation
+from emceepee.relay.rounds import Rounds
 from emceepee.relay.settings import RelaySettings
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.watch import Watch
@@ -43,7 +44,6 @@ class Middle:
         self.watch = Watch(tasks, self.settings)
         self.reach = Reach(pool, registry, tasks, clock, self.watch.greet, self.settings.close_grace)
         self.listing = Listing(self.reach, tasks, clock, self.settings, self.watch.watched)
-        self.calls = Calls(self.reach, clock, self.listing.facts)
         self.watch.on_list_changed = self.listing.changed
         self.listing.on_late = self.watch.tell_late
         self.listing.on_found = self.watch.found
@@ -54,7 +54,8 @@ class Middle:
         self.reach.on_failed = self.news.failed
         budget = self.settings.reconcile_budget
         self.reconciliation = Reconciliation(self.workspaces, self.news, self.listing, registry, tasks, budget)
-        self.asks = Asks(self.workspaces, self.settings.promote_on_ask)
+        self.asks = Asks(self.workspaces, self.settings.promote_on_ask, pool.opening)
+        self.calls = Calls(self.reach, clock, self.listing.facts, Rounds(self.asks, clock))
         self.watch.on_told = self.news.told
         self.watch.has_tools = self.workspaces.has_tools
         self._unwatch = registry.watch(self._registry_changed)

@@ -7,16 +7,18 @@ The one rule: what the relay uses of a backend is written here first.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from emceepee.backends.definition import ServerDefinition
 from emceepee.backends.lifecycle import Status
 from emceepee.relay.surface import OnNotice
 from emceepee.vocabulary.abilities import About
+from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.outcomes import Answered
 
 
 class Connection(Protocol):
@@ -29,7 +31,7 @@ class Connection(Protocol):
     @property
     def about(self) -> About: ...
 
-    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Outcome:
+    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Answered:
         """Raises `errors.BackendFault` where the server did not answer: `BackendUnavailable` only when nothing can have
         reached it. When cancelled, or past the time-out, the server is told so."""
         ...
@@ -42,10 +44,18 @@ class Connection(Protocol):
 
 
 class Pool(Protocol):
-    async def connection(self, server: ServerName, scope: Scope) -> Connection:
-        """The one there is, or a new one; callers share an attempt. Cancelling one of them does not end it for the
-        others."""
+    async def connection(
+        self, server: ServerName, scope: Scope, profile: AskProfile | None = None, call: Call | None = None
+    ) -> Connection:
+        """The one there is whose server may ask just that, or a new one; without a profile any will do. Callers share
+        an attempt. Cancelling one of them does not end it for the others."""
         ...
+
+    def opening(self, server: ServerName, scopes: Collection[Scope]) -> list[Call]:
+        """The calls that wait for a connection to this server to be there."""
+        ...
+
+    async def roots_changed(self, scope: Scope) -> None: ...
 
     def status(self, server: ServerName, scope: Scope) -> Status: ...
 

@@ -21,6 +21,8 @@ from emceepee.relay.patience import wait_at_most
 from emceepee.relay.ports import Connection, Pool
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
+from emceepee.vocabulary.asks import AskProfile
+from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
 
 SERVER_NOT_FOUND = "server_not_found"
@@ -61,12 +63,14 @@ class Reach:
         ending = self._endings.get(server)
         return ending is None or await wait_at_most(self._clock, (ending,), self._close_grace)
 
-    async def connection(self, server: ServerName, scope: Scope) -> Connection:
+    async def connection(
+        self, server: ServerName, scope: Scope, profile: AskProfile | None = None, call: Call | None = None
+    ) -> Connection:
         """Raises `ClientFault` for an unknown name, and what the pool raises. The pool limits the wait."""
         if self._endings:
             await self.ended(server)
         try:
-            connection = await self.pool.connection(server, scope)
+            connection = await self.pool.connection(server, scope, profile, call)
         except BackendFault as fault:
             self.definition(server)
             self.on_failed(server, scope, fault.detail)
@@ -75,12 +79,14 @@ class Reach:
             self._introduce(server, scope, connection)
         return connection
 
-    async def connection_within(self, server: ServerName, scope: Scope, seconds: float) -> Connection:
+    async def connection_within(
+        self, server: ServerName, scope: Scope, seconds: float, profile: AskProfile | None = None
+    ) -> Connection:
         """The same for a caller with less patience than the pool. The attempt goes on when we stop waiting."""
         if self.pool.status(server, scope).state == "connected":
-            return await self.connection(server, scope)
+            return await self.connection(server, scope, profile)
         self.definition(server)
-        attempt = self._tasks.spawn(self._attempt(server, scope), f"connect {server}")
+        attempt = self._tasks.spawn(self._attempt(server, scope, profile), f"connect {server}")
         if not await wait_at_most(self._clock, (attempt,), seconds):
             raise BackendTimeout(server, f"still connecting after {seconds:g} s; the attempt goes on")
         outcome: Connection | Exception = attempt.result()
@@ -88,10 +94,10 @@ class Reach:
             raise outcome
         return outcome
 
-    async def _attempt(self, server: ServerName, scope: Scope) -> Connection | Exception:
+    async def _attempt(self, server: ServerName, scope: Scope, profile: AskProfile | None) -> Connection | Exception:
         """Returns its fault, because nobody may be left to hear it."""
         try:
-            return await self.connection(server, scope)
+            return await self.connection(server, scope, profile)
         except EmceepeeError as fault:
             return fault
 

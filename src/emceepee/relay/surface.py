@@ -15,7 +15,7 @@ from msgspec import Raw
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope
 from emceepee.vocabulary.notices import Interest, Notice
-from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.outcomes import Answered
 from emceepee.vocabulary.raw_json import Fields
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -61,7 +61,7 @@ class Surface(Protocol):
     @property
     def tasks(self) -> TaskRoom: ...
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         """One request to its end, or until it goes on as a task. Cancelling the awaiting task cancels the call at the
         backend. Raises `errors.EmceepeeError` where no backend answered."""
         ...

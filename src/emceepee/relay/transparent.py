@@ -25,7 +25,7 @@ from emceepee.relay.watch import Standing
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.outcomes import Answered, Done, Outcome
 from emceepee.vocabulary.raw_json import Fields, Payload, read_text, to_raw
 from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
@@ -67,7 +67,7 @@ class Transparent:
     def tasks(self) -> TaskRoom:
         return self._middle.task_room
 
-    async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
+    async def carry(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         if call.method in RELAYED:
             if call.tasks in TAKE_TASKS:
                 mark = functools.partial(self._mark_wrapped, call)

@@ -10,6 +10,7 @@ listener of the scope that had it is gone.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -88,9 +89,11 @@ class Standing:
 
 @dataclass(slots=True, eq=False)
 class _Seen:
-    """A connection we have been introduced to, and what its server agreed to tell."""
+    """A connection we have been introduced to, and what its server agreed to tell. What is wished is said on the first
+    one of its scope; those `beside` it, for calls that can be asked something else, are only heard."""
 
     connection: Connection
+    beside: list[Connection] = field(default_factory=list)
     said: Interest = NOTHING
     honoured: Interest = NOTHING
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -122,7 +125,12 @@ class Watch:
     def greet(self, server: ServerName, scope: Scope, connection: Connection) -> None:
         """A connection seen for the first time: hear it, and say what this scope wishes of it."""
         connection.on_notice = lambda notice: self.told(server, scope, notice)
-        self._seen.setdefault(scope, {})[server] = _Seen(connection)
+        first = self._seen.setdefault(scope, {}).setdefault(server, _Seen(connection))
+        if first.connection is not connection:
+            first.beside.append(connection)
+            if scope in self._levels:
+                self._tasks.spawn(self._quietly(connection, self._levels[scope]), f"level {server}")
+            return
         if scope in self._levels or self._wish(server, scope) != NOTHING:
             self._tasks.spawn(self._introduce(server, scope), f"introduce {server}")
 
@@ -135,6 +143,11 @@ class Watch:
             await self._say(server, scope)
         except EmceepeeError as fault:
             _log.warning("wish_not_delivered", extra={"data": {"server": server, "error": str(fault)}})
+
+    async def _quietly(self, connection: Connection, level: LogLevel) -> None:
+        if connection.about.offers("logging"):
+            with contextlib.suppress(BackendFault):
+                await connection.set_log_level(level)
 
     async def _say(self, server: ServerName, scope: Scope) -> Interest | None:
         """Tell the server what the scope wishes now; None when there is no connection. One at a time, so that the last
@@ -278,6 +291,8 @@ class Watch:
         refusal."""
         self._levels[scope] = level
         for name, seen in list(self._seen.get(scope, {}).items()):
+            for beside in seen.beside if server in (None, name) else ():
+                await self._quietly(beside, level)
             if server in (None, name) and seen.connection.about.offers("logging"):
                 try:
                     await seen.connection.set_log_level(level)
@@ -354,7 +369,8 @@ class Watch:
         for standing in self._standings.pop(scope, []):
             standing.closed = True
         for seen in self._seen.pop(scope, {}).values():
-            seen.connection.on_notice = None
+            for connection in (seen.connection, *seen.beside):
+                connection.on_notice = None
         self._levels.pop(scope, None)
 
 

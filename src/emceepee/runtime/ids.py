@@ -7,6 +7,7 @@ What `Ulids` makes grants nothing: whoever uses one is checked for the workspace
 from __future__ import annotations
 
 import secrets
+import uuid
 from collections.abc import Callable
 from typing import Protocol
 
@@ -27,6 +28,11 @@ class Ids(Protocol):
     def span(self) -> str:
         """16 hexadecimal digits, for our own place in somebody's trace; grants nothing."""
         ...
+
+
+def uuid_of_chance() -> str:
+    """As the protocol wants some ids to be."""
+    return str(uuid.uuid4())
 
 
 class SystemIds:

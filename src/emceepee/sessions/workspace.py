@@ -19,7 +19,7 @@ from emceepee.runtime.spawn import TaskScope
 from emceepee.state.buffers import Buffers, KeptLog, KeptNotification, LogSource
 from emceepee.state.events import EventLog, EventType, Lease, Wanted
 from emceepee.state.invalidated import Invalidated
-from emceepee.state.pending_requests import Ask, AskKind, PendingRequests, Settle
+from emceepee.state.pending_requests import Ask, PendingKind, PendingRequests, Settle
 from emceepee.state.recording import Moment
 from emceepee.state.settings import StateSettings
 from emceepee.state.tasks import Carried, Stop, Tasks, TaskView
@@ -141,7 +141,7 @@ class Workspace:
         return view
 
     def begin_ask(
-        self, kind: AskKind, server: ServerName, params: Raw, settle: Settle, timeout_ms: int | None = None
+        self, kind: PendingKind, server: ServerName, params: Raw, settle: Settle, timeout_ms: int | None = None
     ) -> Ask:
 
         def settled(outcome: Outcome) -> None:

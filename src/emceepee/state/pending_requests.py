@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Raw
 
@@ -21,7 +21,6 @@ from emceepee.state.answer_checks import elicitation_problem, sampling_problem
 from emceepee.state.events import EventType
 from emceepee.state.recording import Moment, Record, unheard
 from emceepee.state.settings import AskSettings
-from emceepee.vocabulary.asks import AskKind as AskKind
 from emceepee.vocabulary.asks import Settle as Settle
 from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.outcomes import Done, Failed
@@ -38,9 +37,12 @@ _INVALID_PARAMS = -32602
 CLOSING = "PendingRequestsManager shutting down"
 CANCELLED_BY_SERVER = "cancelled by server"
 
-_NAME: dict[AskKind, str] = {"elicitation": "Elicitation", "sampling": "Sampling"}
-_REQUESTED: dict[AskKind, EventType] = {"elicitation": "elicitation_request", "sampling": "sampling_request"}
-_EXPIRED: dict[AskKind, EventType] = {"elicitation": "elicitation_expired", "sampling": "sampling_expired"}
+PendingKind: TypeAlias = Literal["elicitation", "sampling"]
+"""What has to wait for somebody; roots are known or not."""
+
+_NAME: dict[PendingKind, str] = {"elicitation": "Elicitation", "sampling": "Sampling"}
+_REQUESTED: dict[PendingKind, EventType] = {"elicitation": "elicitation_request", "sampling": "sampling_request"}
+_EXPIRED: dict[PendingKind, EventType] = {"elicitation": "elicitation_expired", "sampling": "sampling_expired"}
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,7 +50,7 @@ class Ask:
     """One open question. `timeout_ms` is what it was given; `deadline` is on the monotonic clock."""
 
     id: str
-    kind: AskKind
+    kind: PendingKind
     server: ServerName
     params: Raw
     received_at: datetime
@@ -95,7 +97,7 @@ class PendingRequests:
     def add(
         self,
         request_id: str,
-        kind: AskKind,
+        kind: PendingKind,
         server: ServerName,
         params: Raw,
         now: Moment,
@@ -114,7 +116,7 @@ class PendingRequests:
 
     # -- ending
 
-    def answer(self, kind: AskKind, request_id: str, answer: dict[str, Any]) -> Ask:
+    def answer(self, kind: PendingKind, request_id: str, answer: dict[str, Any]) -> Ask:
         """The client's answer, on its way to the server. Raises `ClientFault` when there is no such ask (any more), and
         when the answer does not fit: then the ask stays open (X-BUG-55)."""
         ask = self._asks.get(request_id)
@@ -172,7 +174,7 @@ class PendingRequests:
 
     # -- looking
 
-    def open(self, kind: AskKind | None = None, server: ServerName | None = None) -> list[Ask]:
+    def open(self, kind: PendingKind | None = None, server: ServerName | None = None) -> list[Ask]:
         return [
             ask
             for ask in self._asks.values()
@@ -196,6 +198,6 @@ class PendingRequests:
         }
 
 
-def not_found(kind: AskKind, request_id: str) -> ClientFault:
+def not_found(kind: PendingKind, request_id: str) -> ClientFault:
     message = f"{_NAME[kind]} request '{request_id[:80]}' not found or already completed"
     return ClientFault(_INVALID_PARAMS, message, {"reason": ASK_NOT_FOUND, "requestId": request_id[:80]})

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Raw
 
-from emceepee.vocabulary.calls import NO_ASKS as NO_ASKS
-from emceepee.vocabulary.calls import Askable as Askable
-from emceepee.vocabulary.calls import AskProfile as AskProfile
 from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.notices import Progress
 from emceepee.vocabulary.outcomes import Failed, Outcome
-
-AskKind: TypeAlias = Literal["elicitation", "sampling"]
+from emceepee.vocabulary.profiles import NO_ASKS as NO_ASKS
+from emceepee.vocabulary.profiles import Askable as Askable
+from emceepee.vocabulary.profiles import AskKind as AskKind
+from emceepee.vocabulary.profiles import AskProfile as AskProfile
 
 DISCONNECTED = "Server disconnected"
 """Why what a connection carried ends when the connection is lost."""
@@ -33,6 +33,9 @@ Settle: TypeAlias = Callable[[Outcome], None]
 
 Withdraw: TypeAlias = Callable[[str], None]
 """The server waits for no answer any more, and why. Harmless after it was settled."""
+
+OnProgress: TypeAlias = Callable[[Progress], None]
+"""Tells the server how far its ask has come."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -52,6 +55,24 @@ class RaisedAsk:
     params: Raw
     belonging: Belonging
     settle: Settle = field(repr=False, compare=False)
+    on_progress: OnProgress | None = field(default=None, repr=False, compare=False)
+
+
+class Ear(Protocol):
+    """A client that can be asked in the course of one call."""
+
+    @property
+    def hears(self) -> AskProfile:
+        """What it can be asked at this moment."""
+        ...
+
+    def ask(self, ask: RaisedAsk) -> Withdraw | Failed:
+        """As `TakeAsk`."""
+        ...
+
+    def completed(self, elicitation_id: str) -> None:
+        """What it was sent to an address for is done, as far as the server can tell."""
+        ...
 
 
 TakeAsk: TypeAlias = Callable[[RaisedAsk], Withdraw | Failed]

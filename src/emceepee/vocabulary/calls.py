@@ -6,20 +6,21 @@ been taken out before a `Call` exists, and is put in anew on the other side.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw
 
 from emceepee.vocabulary.names import LOCAL, LogLevel, Scope
+from emceepee.vocabulary.profiles import NO_ASKS, AskProfile
 from emceepee.vocabulary.raw_json import Fields
 from emceepee.vocabulary.tasks import TaskTerms
 
-Askable: TypeAlias = Literal["form", "url", "sampling"]
-"""What a server may be told that it can ask; `form` and `url` are the two modes of an elicitation."""
+if TYPE_CHECKING:
+    from emceepee.vocabulary.asks import Ear
 
-AskProfile: TypeAlias = frozenset[Askable]
-NO_ASKS: AskProfile = frozenset()
+MAY_ASK = frozenset(("tools/call", "prompts/get", "resources/read"))
+"""The requests in whose course a server may ask (rule R2)."""
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -44,3 +45,11 @@ class Call(msgspec.Struct):
     task_ttl_ms: int | None = None
     asks: AskProfile = NO_ASKS
     """What its server may ask in its course: what reaches somebody."""
+    ear: Ear | None = None
+    """The client itself, where it can be asked while it waits."""
+    relays_asks: bool = False
+    """Whether its client answers `InputNeeded` by calling again; else what is needed is collected for it."""
+    answers: Fields | None = None
+    """What an earlier attempt of this call needed, by the server's keys."""
+    state: Raw | None = None
+    """What an earlier attempt wants back, byte for byte."""

@@ -12,7 +12,8 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from emceepee.vocabulary.raw_json import Payload
+from emceepee.vocabulary.profiles import Askable, AskKind
+from emceepee.vocabulary.raw_json import Fields, Payload
 
 
 @dataclass(slots=True, frozen=True)
@@ -59,4 +60,37 @@ class Failed:
     kind: Literal["other", "resource_not_found"] = "other"
 
 
+@dataclass(slots=True, frozen=True)
+class Wanted:
+    """One thing that a server needs before it goes on; `what` is what the profile calls it."""
+
+    kind: AskKind
+    what: Askable
+    params: Raw
+
+
+@dataclass(slots=True)
+class InputNeeded:
+    """The call has ended for now: it goes on when it is made again with what its server needs, and with its state.
+    `requests` is as the server wrote it, `wants` the same read."""
+
+    requests: Fields
+    wants: dict[str, Wanted]
+    state: Raw | None = None
+
+
 Outcome: TypeAlias = Done | Failed
+
+Answered: TypeAlias = Outcome | InputNeeded
+"""What a server says to a call: how it ended, or what it needs first."""
+
+
+def settled(answered: Answered) -> Outcome:
+    """How it ended, where nobody is who could give what is needed."""
+    return answered if isinstance(answered, Done) else failed(answered)
+
+
+def failed(answered: Failed | InputNeeded) -> Failed:
+    if isinstance(answered, Failed):
+        return answered
+    return Failed(-32603, "The server needs something first that cannot be given here")

@@ -87,11 +87,11 @@ def check(request: Request | Notification, headers: Headers | None) -> Refusal |
     return None
 
 
-def write_envelope(revision: str, client_info: Raw) -> Fields:
-    """The `_meta` of our own requests. No capabilities: nothing can be asked of a client yet."""
+def write_envelope(revision: str, client_info: Raw, capabilities: Raw = EMPTY_OBJECT) -> Fields:
+    """The `_meta` of our own requests, with what can be asked of whoever is behind them."""
     return {
         PROTOCOL_VERSION: to_raw(revision),
-        CLIENT_CAPABILITIES: EMPTY_OBJECT,
+        CLIENT_CAPABILITIES: capabilities,
         CLIENT_INFO: client_info,
     }
 

@@ -11,10 +11,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Raw
 
+from emceepee.eras.asks import declare, read_wanted
 from emceepee.eras.faults import Incomplete as Incomplete
 from emceepee.eras.faults import Violation
 from emceepee.eras.faults import read_failed as read_failed
-from emceepee.eras.meta import LOG_LEVEL, PROGRESS_TOKEN, VIA, continue_trace, crossing_only
+from emceepee.eras.meta import CLIENT_CAPABILITIES, LOG_LEVEL, PROGRESS_TOKEN, VIA, continue_trace, crossing_only
 from emceepee.eras.modern.cacheable import CACHEABLE, read_hints
 from emceepee.eras.modern.discover import read_discover as read_discover
 from emceepee.eras.modern.discover import supported_by as supported_by
@@ -31,8 +32,8 @@ from emceepee.eras.notices import read_notice as read_notice
 from emceepee.eras.notices import read_progress as read_progress
 from emceepee.eras.peek import is_array, is_object, may_mention
 from emceepee.eras.schemas import positions
-from emceepee.vocabulary.calls import Call
-from emceepee.vocabulary.outcomes import Done
+from emceepee.vocabulary.calls import MAY_ASK, Call
+from emceepee.vocabulary.outcomes import Done, Failed, InputNeeded
 from emceepee.vocabulary.raw_json import (
     Fields,
     NotThatShape,
@@ -54,13 +55,20 @@ def write_call(call: Call, token: str | None, revision: str, client_info: Raw, s
     """The params. `token` is our own progress token, `span` our place in the caller's trace."""
     meta: dict[str, Any] = {**(call.meta if span is None else continue_trace(call.meta, span))}
     meta.update(write_envelope(revision, client_info))
+    if call.asks:
+        meta[CLIENT_CAPABILITIES] = declare(call.asks, "modern")
     if token is not None:
         meta[PROGRESS_TOKEN] = token
     if call.log_level is not None:
         meta[LOG_LEVEL] = call.log_level
     if call.caller.client_info is not None:
         meta[VIA] = call.caller.client_info
-    return write({**call.params, "_meta": meta})
+    if call.answers is None and call.state is None:
+        return write({**call.params, "_meta": meta})
+    again: dict[str, Any] = {} if call.answers is None else {"inputResponses": call.answers}
+    if call.state is not None:
+        again["requestState"] = call.state
+    return write({**call.params, **again, "_meta": meta})
 
 
 def headers(method: str, params: Fields, revision: str, header_map: HeaderMap | None = None) -> list[Header]:
@@ -93,6 +101,27 @@ def read_done(method: str, result: Raw, revision: str, known: Fields | None = No
     fields.pop("resultType", None)
     kept = crossing_only(fields)
     return Done(Payload(fields=fields if kept is None else kept), hints)
+
+
+def read_input_needed(call: Call, unfinished: Incomplete) -> InputNeeded:
+    """What a server needs before it goes on. Raises `Violation` for what it may not ask."""
+    fields = unfinished.fields
+    requests, state = fields.get("inputRequests"), fields.get("requestState")
+    if call.method not in MAY_ASK or (requests is None and state is None):
+        raise unfinished
+    asked = {} if requests is None else _requests(requests)
+    wants = read_wanted(asked, call.asks)
+    if isinstance(wants, Failed):
+        raise Violation(f"it asks for what it may not: {wants.message}")
+    if state is not None and read_text(state) is None:
+        raise Violation("its requestState is no string")
+    return InputNeeded(asked, wants, state)
+
+
+def _requests(raw: Raw) -> Fields:
+    if not is_object(raw):
+        raise Violation("its inputRequests are no object")
+    return read_fields(raw)
 
 
 @dataclass(slots=True, frozen=True)
