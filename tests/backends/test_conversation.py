@@ -51,9 +51,9 @@ class Ears:
 class Table:
     """A conversation, what is around it, and the questions a test started."""
 
-    def __init__(self, hold: bool) -> None:
+    def __init__(self, hold: bool = False, at_once: bool = False) -> None:
         self.clock = FakeClock()
-        self.transport = FakeTransport(hold)
+        self.transport = FakeTransport(hold, at_once)
         self.unasked = Ears()
         self.conversation = Conversation("files", self.transport, self.unasked, self.clock)
 
@@ -67,9 +67,9 @@ class Table:
         return task
 
 
-@pytest.fixture(params=[False, True], ids=["pipe", "http"])
+@pytest.fixture(params=["waits", "holds", "at once"])
 async def table(request: pytest.FixtureRequest) -> Table:
-    made = Table(request.param)
+    made = Table(hold=request.param == "holds", at_once=request.param == "at once")
     await made.conversation.start()
     return made
 

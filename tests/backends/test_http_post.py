@@ -11,7 +11,7 @@ from emceepee.backends.http_connection import HttpFault
 from emceepee.backends.http_endpoint import Endpoint, HttpSettings
 from emceepee.backends.http_post import Outcome, Post
 from emceepee.backends.transport import HttpRefusal
-from emceepee.errors import BackendViolation, OutcomeUnknown
+from emceepee.errors import BackendFault, BackendViolation, OutcomeUnknown
 from tests.support.fake_clock import FakeClock
 from tests.support.http_stage import DONE, TOLD, event
 from tests.support.inbox import RecordingInbox
@@ -26,7 +26,18 @@ class Scene:
         self.inbox = RecordingInbox()
         self.future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.ends: list[Post] = []
-        self.post = Post(endpoint, self.inbox, request, self.future, self.ends.append)
+        self.post = Post(endpoint, self.inbox, request, self)
+
+    def over(self, post: Post, how: Outcome | BackendFault) -> None:
+        self.ends.append(post)
+        if self.future.done():
+            return
+        if isinstance(how, BackendFault):
+            self.future.set_exception(how)
+        else:
+            self.future.set_result(how)
+
+    def unwanted(self, post: Post) -> None: ...
 
 
 async def test_the_message_is_handed_over_before_the_waiter_is_told() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from emceepee.backends.carried import OnOutcome
 from emceepee.backends.connection import Connection, Link, OnDoubt, OnNotice
 from emceepee.backends.definition import ServerDefinition
 from emceepee.backends.pool import OnLost
@@ -18,7 +19,7 @@ from emceepee.vocabulary.asks import CLOSED, AskDoor
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.outcomes import Begun, Done, Outcome
 from emceepee.vocabulary.raw_json import Payload
 
 
@@ -47,6 +48,11 @@ class FakeLink:
 
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
         return Done(Payload.of({"by": id(self)}))
+
+    def begin(
+        self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None, ended: OnOutcome
+    ) -> Begun | None:
+        return None
 
     async def ping(self, seconds: float) -> None:
         self.asked += 1

@@ -8,17 +8,19 @@ from typing import Any
 
 import msgspec
 
-from emceepee.backends.transport import PIPE, Header, Inbox, Origin
+from emceepee.backends.transport import PIPE, SENT, Header, Inbox, Origin, Sending
 from emceepee.errors import BackendFault
 from emceepee.framing.json_text import Limits, read_message
 from emceepee.protocol.messages import RequestId
 
 
 class FakeTransport:
-    """`hold=True` makes a request's `send` last until its answer is said, as over HTTP."""
+    """`hold=True` makes a request's `send` last until its answer is said, as over HTTP; `at_once` writes requests
+    without waiting."""
 
-    def __init__(self, hold: bool = False) -> None:
+    def __init__(self, hold: bool = False, at_once: bool = False) -> None:
         self.hold = hold
+        self.at_once = at_once
         self.written: list[dict[str, Any]] = []
         self.fault: BackendFault | None = None
         self.closed = 0
@@ -27,6 +29,14 @@ class FakeTransport:
 
     async def start(self, inbox: Inbox) -> None:
         self.inbox = inbox
+
+    def begin(self, message: bytes, request: RequestId, headers: Sequence[Header] = ()) -> Sending | None:
+        if not self.at_once:
+            return None
+        if self.fault is not None:
+            raise self.fault
+        self.written.append(msgspec.json.decode(message))
+        return SENT
 
     async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
         if self.fault is not None:

@@ -6,13 +6,14 @@ import asyncio
 
 from emceepee.backends.transport import Origin
 from emceepee.errors import BackendFault
-from emceepee.protocol.messages import Message
+from emceepee.protocol.messages import Message, RequestId
 
 
 class RecordingInbox:
     def __init__(self) -> None:
         self.messages: list[tuple[Message, Origin]] = []
         self.rubbish_heard: list[str] = []
+        self.failures: list[tuple[RequestId, BackendFault]] = []
         self.faults: list[BackendFault] = []
         self._news = asyncio.Event()
         self._read = 0
@@ -23,6 +24,10 @@ class RecordingInbox:
 
     def rubbish(self, detail: str, origin: Origin) -> None:
         self.rubbish_heard.append(detail)
+        self._news.set()
+
+    def failed(self, request: RequestId, fault: BackendFault) -> None:
+        self.failures.append((request, fault))
         self._news.set()
 
     def lost(self, fault: BackendFault) -> None:

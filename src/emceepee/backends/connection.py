@@ -14,18 +14,19 @@ import logging
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
+from emceepee.backends.carried import OnNotice as OnNotice
+from emceepee.backends.carried import OnOutcome
 from emceepee.backends.recovery import Identity
 from emceepee.errors import BackendFault, BackendUnavailable
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, Notice, ResourceUpdated
-from emceepee.vocabulary.outcomes import Answered
+from emceepee.vocabulary.outcomes import Answered, Begun
 from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_text
 
 _log = logging.getLogger("emceepee.backends")
 
-OnNotice: TypeAlias = Callable[[Notice], None]
 OnDoubt: TypeAlias = "Callable[[Link, BackendFault], None]"
 
 
@@ -81,6 +82,13 @@ class Link(Protocol):
     async def request(
         self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None
     ) -> Answered: ...
+
+    def begin(
+        self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None, ended: OnOutcome
+    ) -> Begun | None:
+        """`request` without waiting: `ended` is told, perhaps before this returns. None where something has to be
+        waited for first. Raises `BackendFault` where nothing was asked."""
+        ...
 
     async def want(self, who: Connection, interest: Interest) -> Interest: ...
 
@@ -140,13 +148,11 @@ class Connection:
 
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Answered:
         """Raises `errors.BackendFault` where the server did not answer."""
-        link = self._live()
-        try:
-            return await link.request(call, on_notice, timeout, self._level)
-        except BackendFault as fault:
-            if link.alive:
-                link.on_doubt(link, fault)
-            raise
+        return await self._live().request(call, on_notice, timeout, self._level)
+
+    def begin(self, call: Call, on_notice: OnNotice | None, timeout: float, ended: OnOutcome) -> Begun | None:
+        """`request` for one who does not wait; see `Link.begin`."""
+        return self._live().begin(call, on_notice, timeout, self._level, ended)
 
     async def want(self, interest: Interest) -> Interest:
         """Replace what this scope wants to be told of; returns what the server can deliver of it."""

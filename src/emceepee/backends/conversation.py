@@ -28,6 +28,7 @@ from emceepee.protocol.messages import (
 )
 from emceepee.protocol.outbound import Asked, Lost, RemoteCancelled, TimedOut
 from emceepee.protocol.peer import Debt, Peer
+from emceepee.runtime.awaited import Awaited
 from emceepee.runtime.clock import Clock, Timer
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.vocabulary.calls import Call
@@ -41,6 +42,9 @@ Params: TypeAlias = bytes | Raw | Callable[[str], bytes] | None
 
 LAST_WRITE_SECONDS = 5.0
 """A courtesy message (a cancellation, a farewell) may take this long; a wedged server must not hold a shutdown."""
+
+OnEnded: TypeAlias = "Callable[[Result | Failure | BackendFault], None]"
+"""How a question ended: its answer, or the fault that came instead. It must not raise."""
 
 MAX_COURTESIES = 1024
 """Of those, waiting to be written at one time; more than one client's calls that are called off at once."""
@@ -92,7 +96,7 @@ class Conversation:
         # Over modern HTTP closing the stream is the cancellation; everywhere else a notice is.
         self.cancel_by_notice = True
         self._tasks = TaskScope(f"conversation:{server}")
-        self._waiting: dict[str, Asked] = {}
+        self._sends = TaskScope(f"sending:{server}")
         self._timer: Timer | None = None
         self._timer_at = 0.0
         self._fault: BackendFault | None = None
@@ -101,7 +105,7 @@ class Conversation:
         """What came and was no message."""
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self.peer)
 
     @property
     def asked(self) -> int:
@@ -113,6 +117,36 @@ class Conversation:
 
     # -- asking
 
+    def begin(
+        self,
+        method: str,
+        params: Params,
+        timeout: float | None,
+        ended: OnEnded,
+        *,
+        hearing: Hearing | None = None,
+        headers: Sequence[Header] = (),
+    ) -> Asked:
+        """Ask, and be told by `ended` how that ended: once, perhaps before this returns, and not after `abandon`.
+        Raises `BackendFault` where nothing was asked. Only a stream, which ends with its connection, has no
+        time-out."""
+        if self._fault is not None or self._closed:
+            raise self._fault or BackendUnavailable(self.server, "the connection is closed")
+        asked = self.peer.open(method, None if timeout is None else self._clock.now() + timeout)
+        asked.waiter, asked.hearing, asked.timeout = ended, hearing, timeout
+        if self._timer is None or (asked.deadline is not None and asked.deadline < self._timer_at):
+            self._arm(asked.deadline)
+        try:
+            message = write_request(asked.id, method, params(asked.id) if callable(params) else params)
+            self.peer.sent(asked)
+            sending = self.transport.begin(message, asked.id, headers)
+        except BaseException:
+            self.peer.failed_to_send(asked)
+            raise
+        if not asked.ended:
+            asked.sending = self._send_later(asked, message, headers) if sending is None else sending
+        return asked
+
     async def ask(
         self,
         method: str,
@@ -122,60 +156,44 @@ class Conversation:
         hearing: Hearing | None = None,
         headers: Sequence[Header] = (),
     ) -> Result | Failure:
-        """Ask and wait for the answer. Cancelling the caller cancels at the server. Raises `BackendFault`.
-        Only a stream, which ends with its connection, has no time-out."""
-        if self._fault is not None or self._closed:
-            raise self._fault or BackendUnavailable(self.server, "the connection is closed")
-        asked = self.peer.open(method, None if timeout is None else self._clock.now() + timeout)
-        asked.waiter = asyncio.current_task()
-        asked.hearing = hearing
-        self._waiting[asked.id] = asked
-        try:
-            if self._timer is None or (asked.deadline is not None and asked.deadline < self._timer_at):
-                self._arm(asked.deadline)
-            message = write_request(asked.id, method, params(asked.id) if callable(params) else params)
-            self.peer.sent(asked)
-            await self.transport.send(message, asked.id, headers)
-            if asked.answer is None:
-                asked.woken = asyncio.get_running_loop().create_future()
-                await asked.woken
-        except asyncio.CancelledError:
-            if not asked.interrupted:
-                self._abandon(asked, "the caller cancelled the request")
-                raise
-            asked.waiter.uncancel()
-        except BackendFault as fault:
-            # The answer may have been handed over before its stream broke.
-            if not _is_answer(asked.answer):
-                _witnessed(fault, asked)
-                raise
-        finally:
-            if not asked.ended:
-                self.peer.failed_to_send(asked)
-            del self._waiting[asked.id]
-            # A cancelled task keeps its exception, that its frames, and they this: it would be a circle.
-            asked.waiter = None
-        if _is_answer(asked.answer):
-            answer: Result | Failure = asked.answer
-            return answer
-        raise _witnessed(self._missing(method, asked.answer, timeout), asked)
+        """`begin`, for one who awaits the answer. Cancelling him cancels at the server. Raises `BackendFault`."""
+        answer: Awaited[Result | Failure] = Awaited()
+        asked = self.begin(method, params, timeout, answer, hearing=hearing, headers=headers)
+        return await answer.value(lambda: self.abandon(asked))
 
-    def _missing(self, method: str, ending: Answer | None, timeout: float | None) -> BackendFault:
+    def abandon(self, asked: Asked) -> None:
+        """Nobody waits for the answer any more: the server is told so. Harmless after the end."""
+        if asked.ended:
+            return
+        sending, asked.sending, asked.waiter, asked.hearing = asked.sending, None, None, None
+        notice = self.peer.abandon(asked, "the caller cancelled the request")
+        if sending is not None:
+            sending.abandon()
+        if notice is not None and self.cancel_by_notice:
+            self._courtesy(notice)
+
+    def _send_later(self, asked: Asked, message: bytes, headers: Sequence[Header]) -> _InTask:
+        """Where the transport has to wait."""
+        return _InTask(self._sends.spawn(self._send(message, asked.id, headers), asked.id))
+
+    async def _send(self, message: bytes, request: str, headers: Sequence[Header]) -> None:
+        try:
+            await self.transport.send(message, request, headers)
+        except BackendFault as fault:
+            self.failed(request, fault)
+
+    def _missing(self, asked: Asked, ending: Answer) -> BackendFault:
         """What a question is told that ended without an answer."""
+        method = asked.method
         match ending:
             case TimedOut():
-                return BackendTimeout(self.server, f"no answer to {method} within {timeout or 0:g} s")
+                return BackendTimeout(self.server, f"no answer to {method} within {asked.timeout or 0:g} s")
             case RemoteCancelled():
                 return BackendViolation(self.server, f"it cancelled our {method} request")
             case Lost(reason=reason):
                 return OutcomeUnknown(self.server, f"the connection was lost before the answer to {method}: {reason}")
             case _:
                 return OutcomeUnknown(self.server, f"the stream ended without an answer to {method}")
-
-    def _abandon(self, asked: Asked, reason: str) -> None:
-        notice = self.peer.abandon(asked, reason)
-        if notice is not None and self.cancel_by_notice:
-            self._courtesy(notice)
 
     def _courtesy(self, message: bytes) -> None:
         if self._closed:
@@ -205,7 +223,7 @@ class Conversation:
     def _expire(self) -> None:
         self._timer = None
         for asked, notice in self.peer.expire(self._clock.now()):
-            self._wake(asked, TimedOut())
+            self._end(asked, TimedOut())
             if self.cancel_by_notice and notice is not None:
                 self._courtesy(notice)
         self._arm(self.peer.next_deadline())
@@ -216,7 +234,7 @@ class Conversation:
         if type(message) is Result or type(message) is Failure:
             asked = self.peer.answered(message)
             if asked is not None:
-                self._wake(asked, message)
+                self._end(asked, message, origin)
             else:
                 self._stray(f"an answer to {message.id!r}, for which nothing waits")
             return
@@ -226,7 +244,7 @@ class Conversation:
     def _happened(self, event: Event) -> None:
         match event:
             case Ended(asked=asked, answer=answer):
-                self._wake(asked, answer)
+                self._end(asked, answer)
             case ProgressFor(asked=asked, params=params):
                 if asked.hearing is not None:
                     asked.hearing.progress(params)
@@ -246,7 +264,7 @@ class Conversation:
 
     def _told(self, method: str, params: Raw | None, origin: object) -> None:
         assert isinstance(origin, Origin)
-        waiting = self._waiting.get(str(origin.request)) if origin.request is not None else None
+        waiting = self.peer.find(origin.request)
         if waiting is not None and waiting.hearing is not None:
             waiting.hearing.told(method, params)
         else:
@@ -271,26 +289,44 @@ class Conversation:
         self.peer.refuse(owed, INTERNAL_ERROR, "")
 
     def waits_for(self, request: RequestId | None) -> bool:
-        return request in self._waiting
+        return self.peer.find(request) is not None
 
     def calls(self) -> list[tuple[str, Call]]:
         """What is being carried, by id, in order of beginning."""
-        waiting = [asked for asked in self._waiting.values() if asked.hearing is not None and not asked.ended]
+        waiting = [asked for asked in self.peer.waiting() if asked.hearing is not None]
         return [(asked.id, asked.hearing.call) for asked in waiting if asked.hearing.call is not None]
 
-    def _wake(self, asked: Asked, answer: Answer) -> None:
-        asked.answer = answer
-        if asked.woken is not None:
-            if not asked.woken.done():
-                asked.woken.set_result(None)
-        elif not _is_answer(answer) and not asked.interrupted and asked.waiter is not None:
-            # It is still inside `transport.send`, which ends by itself only for an answer.
-            asked.interrupted = True
-            asked.waiter.cancel()
+    def _end(self, asked: Asked, answer: Answer, origin: Origin | None = None) -> None:
+        """It is over, for the one time: whoever comes here has taken it out of the table."""
+        kind = type(answer)
+        if kind is Result or kind is Failure:
+            ended, sending = asked.waiter, asked.sending
+            asked.waiter = asked.hearing = asked.sending = None
+            if sending is not None and origin is not None and origin.request != asked.id:
+                # It was answered elsewhere, and what would have come on its own stream is wanted no more.
+                sending.abandon()
+            ended(answer)
+        else:
+            self._end_without(asked, self._missing(asked, answer))
+
+    def _end_without(self, asked: Asked, fault: BackendFault) -> None:
+        fault = _witnessed(fault, asked)
+        ended, sending = asked.waiter, asked.sending
+        asked.waiter = asked.hearing = asked.sending = None
+        if sending is not None:
+            sending.abandon()
+        ended(fault)
+
+    def failed(self, request: RequestId, fault: BackendFault) -> None:
+        asked = self.peer.find(request)
+        # Its answer may have been handed over before its stream broke.
+        if asked is not None:
+            self.peer.failed_to_send(asked)
+            self._end_without(asked, fault)
 
     def only_listener(self) -> Hearing | None:
         """The one question in flight that hears anything, for what a single pipe brings without saying for whom."""
-        hearings = [w.hearing for w in self._waiting.values() if w.hearing is not None and w.hearing.takes_logs]
+        hearings = [w.hearing for w in self.peer.waiting() if w.hearing is not None and w.hearing.takes_logs]
         return hearings[0] if len(hearings) == 1 else None
 
     def rubbish(self, detail: str, origin: Origin) -> None:
@@ -306,7 +342,7 @@ class Conversation:
 
     def _end_all(self, reason: str) -> None:
         for ended in self.peer.close(reason):
-            self._wake(ended.asked, ended.answer)
+            self._end(ended.asked, ended.answer)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -317,10 +353,23 @@ class Conversation:
             return
         self._closed = True
         self._end_all("the connection was closed")
+        await self._sends.close(FAREWELL_SECONDS)
         await self._tasks.finish(FAREWELL_SECONDS)
         await self.transport.close()
         # Whoever hears us holds us.
         self.unasked = _NOBODY
+
+
+class _InTask:
+    """Implements `transport.Sending`."""
+
+    __slots__ = ("_task",)
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self._task = task
+
+    def abandon(self) -> None:
+        self._task.cancel()
 
 
 class Nobody:
@@ -345,9 +394,3 @@ def _witnessed(fault: BackendFault, asked: Asked) -> BackendFault:
         seen = None if asked.hearing is None else asked.hearing.seen
         fault.evidence |= {"sent": asked.sent, "lastSeen": fault.evidence.get("lastSeen") or seen}
     return fault
-
-
-def _is_answer(ending: Answer | None) -> bool:
-    """Asked twice for each question, and several times faster so than with `isinstance` and a union."""
-    kind = type(ending)
-    return kind is Result or kind is Failure

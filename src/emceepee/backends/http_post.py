@@ -1,20 +1,20 @@
 """The POST of one message and whatever comes back on it.
 
-The one rule: the waiter is told once how it ended (`Outcome`, or a `BackendFault`), at the moment it is certain, and
+The one rule: its owner is told once how it ended (`Outcome`, or a `BackendFault`), at the moment it is certain, and
 messages have been handed over before that.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
 
 from emceepee.backends.http_answers import early_refusal, fault_of, kind_of, refusal
 from emceepee.backends.http_connection import Exchange, Headers, HttpFault
 from emceepee.backends.http_endpoint import Endpoint
 from emceepee.backends.http_streams import EventIntake, hand_over, same_id
-from emceepee.backends.transport import Inbox, Origin
+from emceepee.backends.transport import Header, Inbox, Origin
 from emceepee.errors import BackendFault, BackendViolation
 from emceepee.framing.json_text import Limits, Unreadable, read_messages
 from emceepee.protocol.messages import Failure, RequestId, Result
@@ -25,38 +25,48 @@ Outcome: TypeAlias = Literal["done", "cut", "redirect"]
 _REFUSAL_BODY = 64 * 1024
 
 
+class Owner(Protocol):
+    def over(self, post: Post, how: Outcome | BackendFault) -> None:
+        """It has ended, for the one time."""
+        ...
+
+    def unwanted(self, post: Post) -> None:
+        """Nobody waits for it any more, if it has not ended already."""
+        ...
+
+
 class Post:
-    """Implements `http_connection.Receiver`."""
+    """Implements `http_connection.Receiver` and `transport.Sending`. `waiter`, `more` and `going_on` are its owner's:
+    who awaits it, the headers that were its own, and what became of it when the answer was to be had elsewhere."""
 
     __slots__ = (
         "_body",
-        "_ended",
         "_endpoint",
         "_had_session",
         "_inbox",
         "_kind",
+        "_owner",
         "_size",
         "exchange",
-        "future",
+        "going_on",
         "headers",
         "intake",
+        "more",
+        "over",
         "request",
         "status",
+        "waiter",
     )
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        inbox: Inbox,
-        request: RequestId | None,
-        future: asyncio.Future[Outcome],
-        ended: Callable[[Post], None],
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, inbox: Inbox, request: RequestId | None, owner: Owner) -> None:
         self._endpoint = endpoint
         self._inbox = inbox
         self.request = request
-        self.future = future
-        self._ended = ended
+        self._owner = owner
+        self.over = False
+        self.waiter: asyncio.Future[Outcome] | None = None
+        self.more: Sequence[Header] = ()
+        self.going_on: asyncio.Task[None] | None = None
         self._had_session = endpoint.session_id is not None
         self.exchange: Exchange | None = None
         self.status = 0
@@ -96,7 +106,7 @@ class Post:
             self._body.append(data)
         elif self._size > 4 * _REFUSAL_BODY:
             self.on_end()
-            self.abandon()
+            self.hang_up()
 
     def on_end(self) -> None:
         match self._kind:
@@ -168,21 +178,24 @@ class Post:
     # -- the end
 
     def _finish(self, outcome: Outcome) -> None:
-        if not self.future.done():
-            self.future.set_result(outcome)
-        self._ended(self)
+        if not self.over:
+            self.over = True
+            self._owner.over(self, outcome)
 
     def _fail(self, fault: BackendFault) -> None:
-        if not self.future.done():
-            self.future.set_exception(fault)
-        self._ended(self)
+        if not self.over:
+            self.over = True
+            self._owner.over(self, fault)
 
     def give_up(self, fault: BackendFault) -> None:
-        """Hang up, and tell the waiter why."""
-        self.abandon()
+        """Hang up, and say why."""
+        self.hang_up()
         self._fail(fault)
 
-    def abandon(self) -> None:
-        """Hang up. The waiter hears nothing of it."""
+    def hang_up(self) -> None:
+        """Nobody hears anything of it."""
         if self.exchange is not None:
             self.exchange.abandon()
+
+    def abandon(self) -> None:
+        self._owner.unwanted(self)

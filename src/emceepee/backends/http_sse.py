@@ -124,6 +124,10 @@ class SseTransport:
 
     # -- sending
 
+    def begin(self, message: bytes, request: RequestId, headers: Sequence[Header] = ()) -> None:
+        """Whether the server took it is known only after a while."""
+        return
+
     async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
         """Returns when the server has taken the message; the answer comes on the stream."""
         if self._closed or self._named is None or not self._named.done() or self._inbox is None:

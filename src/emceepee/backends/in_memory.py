@@ -19,7 +19,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-from emceepee.backends.transport import PIPE, Header, Inbox, Origin
+from emceepee.backends.transport import PIPE, SENT, Header, Inbox, Origin, Sending
 from emceepee.backends.unreadable import answer_instead
 from emceepee.errors import BackendUnavailable
 from emceepee.framing.json_text import Limits, Unreadable, read_message, read_messages
@@ -92,7 +92,14 @@ class InMemoryTransport:
         self._inbox = inbox
         self._hosted.opened(self)
 
+    def begin(self, message: bytes, request: RequestId, headers: Sequence[Header] = ()) -> Sending:
+        self._take(message)
+        return SENT
+
     async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
+        self._take(message)
+
+    def _take(self, message: bytes) -> None:
         if self._inbox is None:
             raise BackendUnavailable(self.server, self._gone)
         read = read_message(message, LIMITS)

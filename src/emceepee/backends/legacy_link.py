@@ -6,11 +6,11 @@ and die with it. A session that the server no longer knows (404) is lost like an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
 from msgspec import Raw
 
+from emceepee.backends.carried import Carried, OnOutcome
 from emceepee.backends.connection import Connection, Link, OnDoubt, OnNotice, identity_of
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.hearing import CallHearing
@@ -24,13 +24,15 @@ from emceepee.eras.modern.towards_backend import filter_tools
 from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
 from emceepee.protocol.inbound import Debt
 from emceepee.protocol.messages import Failure, Result
+from emceepee.protocol.outbound import Asked
+from emceepee.runtime.awaited import Awaited
 from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.asks import CLOSED, DISCONNECTED, RECONNECTED, AskDoor
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, LogLine, Notice, ResourceUpdated
-from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.outcomes import Answered, Begun, Outcome
 from emceepee.vocabulary.raw_json import write
 
 HANDSHAKE_SECONDS = 30.0
@@ -39,7 +41,7 @@ SMALL_REQUEST_SECONDS = 10.0
 
 
 class LegacyLink:
-    """Implements `connection.Link`."""
+    """Implements `connection.Link` and `carried.Carrier`."""
 
     def __init__(
         self,
@@ -120,17 +122,53 @@ class LegacyLink:
 
     # -- requests
 
-    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Outcome:
+    async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Answered:
         if call.log_level is not None:
             await self._at_least(call.log_level)
-        try:
-            answer = await self._ask(call, on_notice, timeout)
-        except SessionGone as gone:
-            raise self._expired(gone) from None
-        except BaseException:
-            self._asks.call_is_over(call)
-            raise
-        return self._outcome(call, answer, self._about.revision)
+        outcome: Awaited[Answered] = Awaited()
+        carried = Carried(self, self._conversation, call, on_notice, timeout, outcome)
+        carried.ask()
+        return await outcome.value(carried.abandon)
+
+    def begin(
+        self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None, ended: OnOutcome
+    ) -> Begun | None:
+        if call.log_level is not None and self._too_quiet_for(call.log_level):
+            return None
+        carried = Carried(self, self._conversation, call, on_notice, timeout, ended)
+        carried.ask()
+        return carried
+
+    # -- for `Carried`
+
+    def ask(self, carried: Carried) -> Asked:
+        call, on_notice = carried.call, carried.on_notice
+        revision = self._about.revision
+        span = self._ids.span() if "traceparent" in call.meta else None
+        return self._conversation.begin(
+            call.method,
+            (lambda token: wire.write_call(call, token, revision, span))
+            if call.wants_progress and on_notice is not None
+            else wire.write_call(call, None, revision, span),
+            carried.timeout,
+            carried,
+            hearing=None if on_notice is None and not self._asks.profile else self._hearing(call, on_notice),
+        )
+
+    def read(self, carried: Carried, answer: Result | Failure) -> Outcome:
+        return self._outcome(carried.call, answer, self._about.revision)
+
+    def failed(self, carried: Carried, fault: BackendFault) -> BackendFault:
+        if isinstance(fault, SessionGone):
+            fault = self._expired(fault)
+        else:
+            self._asks.call_is_over(carried.call)
+        if self.alive:
+            self.on_doubt(self, fault)
+        return fault
+
+    def given_up(self, carried: Carried) -> None:
+        self._asks.call_is_over(carried.call)
 
     def _expired(self, gone: SessionGone) -> BackendUnavailable:
         """404 says that the session is gone, so the request was not executed and may be sent again, in another."""
@@ -144,21 +182,6 @@ class LegacyLink:
         except SessionGone as gone:
             self._expired(gone)
             raise
-
-    def _ask(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Coroutine[Any, Any, Result | Failure]:
-        """Not a coroutine of its own: one less to step through for each call."""
-        revision = self._about.revision
-        span = self._ids.span() if "traceparent" in call.meta else None
-        if on_notice is None and not self._asks.profile:
-            return self._conversation.ask(call.method, wire.write_call(call, None, revision, span), timeout)
-        return self._conversation.ask(
-            call.method,
-            (lambda token: wire.write_call(call, token, revision, span))
-            if call.wants_progress and on_notice is not None
-            else wire.write_call(call, None, revision, span),
-            timeout,
-            hearing=self._hearing(call, on_notice),
-        )
 
     def _hearing(self, call: Call, on_notice: OnNotice | None) -> CallHearing:
         hearing = CallHearing(on_notice or self._changed, self._changed, wire.read_notice, wire.read_progress)
@@ -185,8 +208,11 @@ class LegacyLink:
 
     # -- log level: of a shared session the most verbose that anybody asked for, never lowered for one call
 
+    def _too_quiet_for(self, level: LogLevel) -> bool:
+        return self._level is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(self._level)
+
     async def _at_least(self, level: LogLevel) -> None:
-        if self._level is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(self._level):
+        if self._too_quiet_for(level):
             await self._set_level(level)
 
     async def _set_level(self, level: LogLevel) -> None:

@@ -7,11 +7,11 @@ stamped on, or widened into, what goes out; so one link serves every scope.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from msgspec import Raw
 
+from emceepee.backends.carried import Carried, OnOutcome
 from emceepee.backends.connection import Connection, Link, OnDoubt, OnNotice, identity_of, tell_all
 from emceepee.backends.conversation import Conversation, Hearing
 from emceepee.backends.hearing import CallHearing
@@ -25,13 +25,16 @@ from emceepee.eras.modern.listen import ACKNOWLEDGED
 from emceepee.errors import BackendFault, BackendViolation
 from emceepee.protocol.inbound import Debt
 from emceepee.protocol.messages import Failure, Result
+from emceepee.protocol.outbound import Asked
+from emceepee.runtime.awaited import Awaited
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.ids import Ids
+from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, LogLine, Notice, ResourceUpdated
-from emceepee.vocabulary.outcomes import Answered, Done, InputNeeded, Outcome
+from emceepee.vocabulary.outcomes import Answered, Begun, Done, InputNeeded, Outcome
 from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_items, read_text
 
 _log = logging.getLogger("emceepee.backends")
@@ -41,7 +44,7 @@ RELIST_SECONDS = 30.0
 
 
 class ModernLink:
-    """Implements `connection.Link`."""
+    """Implements `connection.Link` and `carried.Carrier`."""
 
     def __init__(
         self,
@@ -63,6 +66,7 @@ class ModernLink:
         self._header_maps: dict[str, HeaderMap] = {}
         self._tools_seen = False
         self._wants: dict[Connection, Interest] = {}
+        self._tasks = TaskScope(f"link:{self._server}")
         self._listening = Listening(self._server, self._listen, clock, self._changed, self._after_a_gap)
         self.alive = True
         self.on_doubt: OnDoubt = lambda link, fault: None
@@ -116,34 +120,71 @@ class ModernLink:
             call.log_level = level
         if self._over_http and call.method == "tools/call" and not self._tools_seen:
             await self._learn_tools(call.caller)
-        answer = await self._once(call, on_notice, timeout)
-        if isinstance(answer, Failure) and answer.error.code == HEADER_MISMATCH and call.method == "tools/call":
-            # Its schema changed under us: what we mirror into headers is made from the list, so read it again.
-            await self._learn_tools(call.caller)
-            answer = await self._once(call, on_notice, timeout)
-        if isinstance(answer, Failure):
-            return wire.read_failed(call.method, answer.error)
-        done = self._read(call, answer)
-        return self._offered(done) if call.method == "tools/list" and type(done) is Done else done
+        outcome: Awaited[Answered] = Awaited()
+        carried = Carried(self, self._conversation, call, on_notice, timeout, outcome)
+        carried.ask()
+        return await outcome.value(carried.abandon)
 
-    def _once(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Coroutine[Any, Any, Result | Failure]:
-        """Not a coroutine of its own: one less to step through for each call."""
+    def begin(
+        self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None, ended: OnOutcome
+    ) -> Begun | None:
+        if self._over_http and call.method == "tools/call" and not self._tools_seen:
+            return None
+        if call.log_level is None and level is not None:
+            call.log_level = level
+        carried = Carried(self, self._conversation, call, on_notice, timeout, ended)
+        carried.ask()
+        return carried
+
+    # -- for `Carried`
+
+    def ask(self, carried: Carried) -> Asked:
+        call, on_notice = carried.call, carried.on_notice
         revision, info = self._about.revision, self._client_info
-        headers: list[Header] = []
-        if self._over_http:
-            headers = wire.headers(call.method, call.params, revision, self._header_map(call))
         span = self._ids.span() if "traceparent" in call.meta else None
-        return self._conversation.ask(
+        return self._conversation.begin(
             call.method,
             (lambda token: wire.write_call(call, token, revision, info, span))
             if call.wants_progress and on_notice is not None
             else wire.write_call(call, None, revision, info, span),
-            timeout,
+            carried.timeout,
+            carried,
             hearing=None
             if on_notice is None
             else CallHearing(on_notice, self._changed, wire.read_notice, wire.read_progress),
-            headers=headers,
+            headers=self._headers(call),
         )
+
+    def _headers(self, call: Call) -> Sequence[Header]:
+        if not self._over_http:
+            return ()
+        return wire.headers(call.method, call.params, self._about.revision, self._header_map(call))
+
+    def read(self, carried: Carried, answer: Result | Failure) -> Answered | None:
+        call = carried.call
+        if isinstance(answer, Failure):
+            if answer.error.code == HEADER_MISMATCH and call.method == "tools/call" and carried.again is None:
+                carried.again = self._tasks.spawn(self._once_more(carried), "once more")
+                return None
+            return wire.read_failed(call.method, answer.error)
+        done = self._read(call, answer)
+        return self._offered(done) if call.method == "tools/list" and type(done) is Done else done
+
+    async def _once_more(self, carried: Carried) -> None:
+        """Its schema changed under us: what we mirror into headers is made from the list, so read it again."""
+        try:
+            await self._learn_tools(carried.call.caller)
+        except BackendFault as fault:
+            carried(fault)
+        else:
+            carried.ask_again()
+
+    def failed(self, carried: Carried, fault: BackendFault) -> BackendFault:
+        if self.alive:
+            self.on_doubt(self, fault)
+        return fault
+
+    def given_up(self, carried: Carried) -> None: ...
 
     def _read(self, call: Call, answer: Result) -> Done | InputNeeded:
         try:
@@ -183,7 +224,9 @@ class ModernLink:
         cursor: Raw | None = None
         for _ in range(100):
             call = Call("tools/list", {} if cursor is None else {"cursor": cursor}, caller)
-            answer = await self._once(call, None, RELIST_SECONDS)
+            params = wire.write_call(call, None, self._about.revision, self._client_info)
+            headers = self._headers(call)
+            answer = await self._conversation.ask(call.method, params, RELIST_SECONDS, headers=headers)
             if isinstance(answer, Failure):
                 return
             done = self._read(call, answer)
@@ -304,6 +347,7 @@ class ModernLink:
         self.alive = False
         self._wants.clear()
         await self._listening.close()
+        await self._tasks.close()
         await self._conversation.close()
 
 

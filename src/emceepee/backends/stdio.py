@@ -26,7 +26,7 @@ from emceepee.backends.own_secrets import of_environment
 from emceepee.backends.process_group import ProcessGroup, ending_in_words
 from emceepee.backends.process_launch import prepare, through_gate
 from emceepee.backends.stderr_lines import StderrLines
-from emceepee.backends.transport import PIPE, Header, Inbox
+from emceepee.backends.transport import PIPE, SENT, Header, Inbox, Sending
 from emceepee.backends.unreadable import answer_instead
 from emceepee.backends.warden import Warden, interpreter
 from emceepee.errors import BackendFault, BackendUnavailable
@@ -126,10 +126,19 @@ class StdioTransport:
 
     # --- out
 
+    def begin(self, message: bytes, request: RequestId, headers: Sequence[Header] = ()) -> Sending | None:
+        if not self._writable.is_set():
+            return None
+        self._write(message)
+        return SENT
+
     async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
         """Waits while the child does not read. Raises `BackendUnavailable`, always before anything was written."""
         if not self._writable.is_set():
             await self._wait_until_writable(len(message))
+        self._write(message)
+
+    def _write(self, message: bytes) -> None:
         if self._fault is not None:
             raise self._fault
         if b"\n" in message or b"\r" in message:

@@ -94,20 +94,17 @@ class HttpTransport:
     async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:
         """Besides what the Protocol says, raises `HttpRefusal` (of which `SessionGone`) and `CredentialsRefused`. A
         server that takes a request with 202 answers elsewhere, if at all: this returns then."""
-        post = self._begin(self._endpoint.post(message, headers, request is None), request)
-        # As `_outcome` does, which would be one more coroutine for each call.
-        try:
-            outcome = await post.future
-        except asyncio.CancelledError:
-            self._abandoned(post)
-            raise
-        if outcome != "done":
-            await self._otherwise(post, outcome, message, headers)
+        await self.post(message, request, headers)
+
+    def begin(self, message: bytes, request: RequestId, headers: Sequence[Header] = ()) -> Post:
+        post = self._new(request)
+        post.more = headers
+        self._start(post, self._endpoint.post(message, headers))
+        return post
 
     async def post(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> int:
         """`send`, for whoever wants to know the HTTP status of the answer, also of one that was a message."""
-        post = self._begin(self._endpoint.post(message, headers, request is None), request)
-        outcome = await self._outcome(post)
+        post, outcome = await self._posted(self._endpoint.post(message, headers, request is None), request)
         return post.status if outcome == "done" else await self._otherwise(post, outcome, message, headers)
 
     async def _otherwise(self, post: Post, outcome: Outcome, message: bytes, headers: Sequence[Header]) -> int:
@@ -118,36 +115,85 @@ class HttpTransport:
             if target is None:
                 raise refusal(self.server, post.status, post.headers, b"", request is not None)
             again = self._endpoint.post(message, headers, request is None, target)
-            post = self._begin(again, request)
-            outcome = await self._outcome(post)
+            post, outcome = await self._posted(again, request)
             if outcome == "redirect":
                 raise refusal(self.server, post.status, post.headers, b"", request is not None)
         if outcome == "cut":
             await self._resume(post)
         return post.status
 
-    def _begin(self, http: HttpRequest, request: RequestId | None) -> Post:
+    def _new(self, request: RequestId | None) -> Post:
         if self._closed or self._inbox is None:
             raise BackendUnavailable(self.server, "the connection is closed")
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        post = Post(self._endpoint, self._inbox, request, future, self._ended)
+        return Post(self._endpoint, self._inbox, request, self)
+
+    def _start(self, post: Post, http: HttpRequest) -> None:
         self._posts.add(post)
-        post.exchange = self._client.start(http, post)
-        return post
+        exchange = self._client.start(http, post)
+        if not post.over:
+            post.exchange = exchange
 
-    async def _outcome(self, post: Post) -> Outcome:
+    async def _posted(self, http: HttpRequest, request: RequestId | None) -> tuple[Post, Outcome]:
+        post = self._new(request)
+        waiter: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        post.waiter = waiter
+        self._start(post, http)
         try:
-            return await post.future
+            return post, await waiter
         except asyncio.CancelledError:
-            self._abandoned(post)
+            post.abandon()
             raise
+        finally:
+            post.waiter = None
 
-    def _ended(self, post: Post) -> None:
+    # -- how a POST ends
+
+    def over(self, post: Post, how: Outcome | BackendFault) -> None:
+        """Implements `http_post.Owner`."""
+        if self._ended(post):
+            return
+        waiter = post.waiter
+        if waiter is not None:
+            if waiter.done():
+                return
+            if isinstance(how, BackendFault):
+                waiter.set_exception(how)
+            else:
+                waiter.set_result(how)
+        elif isinstance(how, BackendFault):
+            self._failed(post, how)
+        elif how != "done":
+            post.going_on = self._scope.spawn(self._go_on(post, how), how)
+
+    async def _go_on(self, post: Post, how: Outcome) -> None:
+        """The answer of a request that was only begun is to be had elsewhere."""
+        assert post.exchange is not None, "it got that far"
+        try:
+            await self._otherwise(post, how, post.exchange.request.body or b"", post.more)
+        except BackendFault as fault:
+            self._failed(post, fault)
+        finally:
+            post.going_on = None
+
+    def _failed(self, post: Post, fault: BackendFault) -> None:
+        if post.request is not None and self._inbox is not None:
+            self._inbox.failed(post.request, fault)
+
+    def _ended(self, post: Post) -> bool:
+        """Whether it was only being drained: then nobody waits."""
         self._posts.discard(post)
-        if self._drains:
-            drain = self._drains.pop(post, None)
-            if drain is not None:
-                drain.cancel()
+        if not self._drains:
+            return False
+        drain = self._drains.pop(post, None)
+        if drain is not None:
+            drain.cancel()
+        return drain is not None
+
+    def unwanted(self, post: Post) -> None:
+        if post.going_on is not None:
+            post.going_on.cancel()
+        elif not post.over:
+            self._abandoned(post)
 
     def _abandoned(self, post: Post) -> None:
         sent = post.exchange is not None and post.exchange.connection is not None
@@ -158,7 +204,7 @@ class HttpTransport:
             self._drop(post)
 
     def _drop(self, post: Post) -> None:
-        post.abandon()
+        post.hang_up()
         self._ended(post)
 
     def hold(self, request: RequestId) -> None:

@@ -37,6 +37,11 @@ class Inbox(Protocol):
         """Something arrived that is no message; said once for each, the channel stays open."""
         ...
 
+    def failed(self, request: RequestId, fault: BackendFault) -> None:
+        """What `begin` began came to nothing: no answer will come of it. Of a request that was answered or given up
+        before, it means nothing."""
+        ...
+
     def lost(self, fault: BackendFault) -> None:
         """The whole channel is gone, once; nothing follows. Not called for a `close()` of ours."""
         ...
@@ -53,6 +58,22 @@ class HttpRefusal(BackendFault):
         self.body = body
 
 
+class Sending(Protocol):
+    """A request on its way, and the stream that its answer may come on."""
+
+    def abandon(self) -> None:
+        """Nobody waits for it any more. Harmless after its end."""
+        ...
+
+
+class _Sent:
+    def abandon(self) -> None: ...
+
+
+SENT: Sending = _Sent()
+"""Of a pipe: once it is written there is nothing left to be given up."""
+
+
 class Transport(Protocol):
     @property
     def children(self) -> tuple[int, ...]:
@@ -67,6 +88,11 @@ class Transport(Protocol):
     async def start(self, inbox: Inbox) -> None:
         """Open what must be open before the first message: spawn the child, open the old SSE stream; nothing for HTTP.
         Raises `BackendUnavailable`."""
+        ...
+
+    def begin(self, message: bytes, request: RequestId, headers: Sequence[Header] = ()) -> Sending | None:
+        """Write a request now. The inbox hears its answer, or that it `failed`, perhaps before this returns. None where
+        it would have to wait: then nothing was written, and `send` is for that. Raises as `send` does."""
         ...
 
     async def send(self, message: bytes, request: RequestId | None = None, headers: Sequence[Header] = ()) -> None:

@@ -32,10 +32,9 @@ class Asked(msgspec.Struct, eq=False):
     sent: bool = False
     ended: bool = False
     waiter: Any = None
-    woken: Any = None
     hearing: Any = None
-    answer: Any = None
-    interrupted: bool = False
+    sending: Any = None
+    timeout: float | None = None
 
     def __repr__(self) -> str:
         state = "ended" if self.ended else "sent" if self.sent else "open"
@@ -89,6 +88,10 @@ class Outbound:
         if deadline is not None:
             self._watch(deadline, asked.id)
         return asked
+
+    def waiting(self) -> list[Asked]:
+        """All that have not ended, in the order in which they were asked."""
+        return list(self._pending.values())
 
     def find(self, request_id: RequestId | None) -> Asked | None:
         """The ask still waiting under this very id."""

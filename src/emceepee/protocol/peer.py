@@ -41,6 +41,7 @@ from emceepee.protocol.messages import (
     Message,
     Notification,
     Request,
+    RequestId,
     Result,
     write_failure,
 )
@@ -72,6 +73,14 @@ class Peer:
     @property
     def closed(self) -> bool:
         return self._out.closed is not None
+
+    def waiting(self) -> list[Asked]:
+        """Our asks without an answer, in the order in which they were asked."""
+        return self._out.waiting()
+
+    def find(self, request_id: RequestId | None) -> Asked | None:
+        """The ask that waits under this very id."""
+        return self._out.find(request_id)
 
     def open(self, method: str, deadline: float | None) -> Asked:
         """An id and a pending entry, before anything is written. Raises `PeerClosed`."""

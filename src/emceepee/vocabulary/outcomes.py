@@ -94,3 +94,11 @@ def failed(answered: Failed | InputNeeded) -> Failed:
     if isinstance(answered, Failed):
         return answered
     return Failed(-32603, "The server needs something first that cannot be given here")
+
+
+class Begun(Protocol):
+    """A call on its way, for whoever began it without waiting for its end."""
+
+    def abandon(self) -> None:
+        """Its end is not wanted any more, and not told; the server hears of it. Harmless after the end."""
+        ...
