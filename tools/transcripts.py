@@ -25,19 +25,23 @@ from pathlib import Path
 from typing import IO, Any
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = tuple(ROOT / name for name in ("README.md", "docs/meta-tools.md", "docs/errors.md", "docs/command-line.md"))
+DOCUMENTS = tuple(
+    ROOT / name
+    for name in ("README.md", "docs/meta-tools.md", "docs/errors.md", "docs/recovery.md", "docs/command-line.md")
+)
 WIDTH = 118
 SHOWN = "127.0.0.1:8080"
 SECONDS = 60
 
 _block = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _moment = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
+_varies = re.compile(r'("(?:ageMs|children|nextTryMs|roundTripMs)"): (?:\[[^\]]*\]|[\d.]+)')
 _id = re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
 
 
 def timeless(text: str) -> str:
-    """The text with each moment made the same, and each id, which is made of a moment."""
-    return _id.sub("(an id)", _moment.sub("(a moment)", text))
+    """The text with each moment made the same, each id, which is made of a moment, and what differs from run to run."""
+    return _varies.sub(r"\1: (varies)", _id.sub("(an id)", _moment.sub("(a moment)", text)))
 
 
 def rewritten(document: str) -> str:

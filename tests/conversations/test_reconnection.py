@@ -318,6 +318,33 @@ async def test_a_task_that_its_server_may_have_done_says_so_in_the_protocols_own
     await house.close()
 
 
+async def test_a_server_that_is_away_is_listed_with_since_when_why_and_when_it_is_tried_again() -> None:
+    backend = ScriptedBackend(answers={"tools/call": "silent"})
+    house = House({"shop": backend})
+    client = await meta(house)
+    await client.use("list_tools", server="shop")
+    await client.use("execute_tool", server="shop", tool="slow", timeout_ms=0)
+    (well,) = (await client.use("list_servers")).said["servers"]
+    assert well["workingTasks"] == 1
+    backend.exit("exited with code 9")
+    backend.answers = {"server/discover": "silent", "initialize": "silent"}
+    (listed,) = (await client.use("list_servers")).said["servers"]
+    assert listed.items() >= {"status": "disconnected", "lastError": "exited with code 9"}.items()
+    assert 500 <= listed["nextTryMs"] <= 1000
+    assert listed["since"].startswith("2026-11-01T")
+    said = (await client.use("get_server_status", server="shop")).said
+    assert said["lists"]["tools"].items() >= {"status": "stale", "count": 1}.items()
+    assert said["next"].startswith("A call, or reconnect_server, tries at once. By itself it is tried again in 1 s.")
+    waiting = client.start("execute_tool", server="shop", tool="echo")
+    await let_run()
+    other = LegacyClient(client.client.http, "2025-11-25")
+    other.headers = client.client.headers  # type: ignore[union-attr]
+    said = (await MetaClient(other).use("get_server_status", server="shop")).said
+    assert (said["status"], said["waitingCalls"]) == ("connecting", 1)
+    await house.close()
+    await waiting.done()
+
+
 @pytest.mark.shows("A-REC-30")
 async def test_a_return_that_is_still_being_looked_at_when_its_server_is_removed_is_told_no_more(stage: Stage) -> None:
     await stage.call()

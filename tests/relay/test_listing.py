@@ -45,6 +45,17 @@ async def test_what_may_be_assumed_fresh_is_not_asked_for() -> None:
     assert len(server.asked) == 2
 
 
+async def test_how_lists_stand_is_said_without_asking_and_nothing_is_fresh_of_who_is_not_there() -> None:
+    house = make_house(a=FakeServer(lists={"tools": [tool("x")]}))
+    assert house.middle.listing.standing("a", "s") == {}
+    await fetch(house)
+    assert {name: one.state for name, one in house.middle.listing.standing("a", "s").items()} == {"tools": "fresh"}
+    house.pool.lose("a")
+    await house.clock.advance(3)
+    (stands,) = house.middle.listing.standing("a", "s").values()
+    assert (stands.state, stands.age) == ("stale", 3)
+
+
 @pytest.mark.shows("EB-F12")
 async def test_a_servers_own_hint_counts_down() -> None:
     server = FakeServer(lists={"tools": [tool("x")]}, hints=CacheHints(60_000, "public"))

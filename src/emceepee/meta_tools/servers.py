@@ -15,6 +15,7 @@ from emceepee.errors import BackendFault, BackendTimeout, ClientFault, LimitReac
 from emceepee.meta_tools.answers import EXECUTION_FAILED, TIMED_OUT, ToolExecutionError, answer
 from emceepee.meta_tools.arguments import INVALID_ARGUMENTS
 from emceepee.meta_tools.desk import Desk
+from emceepee.meta_tools.standing import in_brief, in_full
 from emceepee.meta_tools.tool import Arguments, Asked, Param, make_tool
 from emceepee.meta_tools.tools import summary
 from emceepee.relay.ports import Connection
@@ -190,7 +191,9 @@ def _line(desk: Desk, scope: Scope, entry: Entry) -> dict[str, Any]:
     listed = desk.middle.listing.known(definition.name, scope, "tools")
     if listed is not None:
         line["toolCount"] = len(listed.items)
-    return line
+    workspace = desk.middle.workspaces.find(scope)
+    working = 0 if workspace is None else len(workspace.tasks.working(definition.name))
+    return line | in_brief(status, working)
 
 
 async def _get_server_status(desk: Desk, asked: Asked) -> Done:
@@ -205,7 +208,9 @@ async def _get_server_status(desk: Desk, asked: Asked) -> Done:
         said |= {"serverInfo": about.server_info} if about.server_info is not None else {}
         said |= {"instructions": about.instructions} if about.instructions else {}
     working = desk.middle.workspaces.at(asked.scope).tasks.views(name)
-    return answer(said | {"working_tasks": [task.brief() for task in working]})
+    status = desk.middle.pool.status(name, asked.scope)
+    said |= {"working_tasks": [task.brief() for task in working]}
+    return answer(said | in_full(status, desk.middle.listing.standing(name, asked.scope)))
 
 
 _NAME = {"name": Param("string", required=True, aliases=("server",))}

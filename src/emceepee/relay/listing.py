@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -135,6 +135,15 @@ class Listing:
         if asked and not await wait_at_most(self._clock, [task for _, task in asked], patience):
             for shelf, task in asked:
                 shelf.slow = shelf.slow or not task.done()
+
+    def standing(self, server: ServerName, scope: Scope) -> dict[str, Shown]:
+        """How each list that was asked for stands, without asking."""
+        shelves, there = self._shelves.get(scope, {}), self._reach.pool.status(server, scope).state == "connected"
+        kept = {name: shelves[server, name] for name in _ALL if (server, name) in shelves}
+        shown = {name: self._show(server, shelf, False, 0.0) for name, shelf in kept.items()}
+        return {
+            name: one if there or one.state != "fresh" else replace(one, state="stale") for name, one in shown.items()
+        }
 
     def known(self, server: ServerName, scope: Scope, name: ListName) -> Listed | None:
         """What was last seen, however old; for looking things up without waiting."""
