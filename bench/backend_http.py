@@ -2,8 +2,9 @@
 
     python -m bench.backend_http PORT
 
-The path chooses: `/legacy` or `/modern`, with `-sse` behind it for answers as event streams. Sessions are given and not
-looked at. The one rule: whatever is measured with it as a backend, it must be the cheapest part.
+The path chooses: `/legacy` or `/modern`, with `-sse` behind it for answers as event streams, `-get` for a standing
+stream that stays open. Sessions are given and not looked at. The one rule: whatever is measured with it as a backend, it
+must be the cheapest part.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _STREAM = (
 )
 _ACCEPTED = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
 _GONE = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+_OPEN = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 _NOT_ALLOWED = b"HTTP/1.1 405 Method Not Allowed\r\nAllow: POST, DELETE\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -63,6 +65,8 @@ class _Client(asyncio.Protocol):
         method = self._parser.get_method()
         if method == b"POST":
             self._transport.write(self._answer(b"".join(self._body)))
+        elif method == b"GET" and self._path.endswith(b"-get"):
+            self._transport.write(_OPEN)
         else:
             self._transport.write(_GONE if method == b"DELETE" else _NOT_ALLOWED)
 

@@ -133,6 +133,10 @@ class Street:
         command = [*under, EMCEEPEE, "serve", "--config", str(config), "--port", str(port)]
         return self._start("emceepee", command, port), port
 
+    def program(self, name: str, command: Sequence[str], port: int) -> Program:
+        """Another one that a measure needs."""
+        return self._start(name, command, port)
+
     def config(self, servers: Mapping[str, Any]) -> Path:
         path = self._home / f"servers-{free_port()}.json"
         path.write_text(json.dumps({"mcpServers": dict(servers)}))

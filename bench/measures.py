@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from bench import targets
+from bench.asking import measure_asked
 from bench.comparisons import Comparison, Pace
+from bench.events import Size, measure_events
 from bench.figures import Measured, Quantity, added_ratio, cpu_per_call, median_latency, ratio, tail
 from bench.hops import SURFACES, Missing, Street
-from bench.idle import Idle, measure_idle
+from bench.idle import WARM_UP, Idle, measure_idle
 from bench.starting import Compared, measure_hello, measure_start
 from bench.targets import Finding, Target
 from bench.wire import Era, Errand
@@ -62,8 +64,14 @@ def run_all(street: Street, plan: Plan) -> Iterator[Outcome]:
             yield from map(partial(part, street, plan), plan.eras)
     if plan.wants("T7"):
         yield from (_idle(street, plan, target) for target in (targets.IDLE, targets.IDLE_STREAM))
+    if plan.wants("T8"):
+        yield from (_connected(street, plan, *case) for case in (("", "/legacy"), (", open streams", "/legacy-get")))
     if plan.wants("T9"):
         yield from (_hello(street, plan, path) for path in ("/mcp", "/direct/mcp"))
+    if plan.wants("T10"):
+        yield from _events(plan)
+    if plan.wants("T11"):
+        yield _asked(street, plan)
     if plan.wants("T12"):
         yield _start(street, plan)
 
@@ -124,6 +132,26 @@ def _idle(street: Street, plan: Plan, target: Target) -> Outcome:
     idle = measure_idle(street, numbers, streams=target is targets.IDLE_STREAM)
     finding = Finding(target, f"{numbers[-1]:,} sessions", idle.grown[numbers[-1]] / KIBI)
     return Outcome(target.what, findings=[finding], idle=idle)
+
+
+def _connected(street: Street, plan: Plan, what: str, path: str) -> Outcome:
+    """With servers that have no stream for what they say unasked, and with such as have one."""
+    # Those that came before count as well: a thousand with two servers each are what a gateway takes by default.
+    number = (300 if plan.quick else 1_000) - WARM_UP
+    idle = measure_idle(street, (number,), streams=False, servers=2, path=path)
+    finding = Finding(targets.CONNECTED, f"{number + WARM_UP:,} workspaces{what}", idle.grown[number] / KIBI)
+    return Outcome(targets.CONNECTED.what + what, findings=[finding], idle=idle)
+
+
+def _events(plan: Plan) -> Iterator[Outcome]:
+    for found in measure_events(Size(events=100) if plan.quick else Size()):
+        finding = Finding(targets.EVENTS, found.what, found.compared.ratio)
+        yield Outcome(f"an event {found.what}", findings=[finding], compared=found.compared)
+
+
+def _asked(street: Street, plan: Plan) -> Outcome:
+    compared = measure_asked(street, plan.pace.rounds, 10 if plan.quick else 25)
+    return Outcome("a server's question", findings=[Finding(targets.ASKED, "", compared.ratio)], compared=compared)
 
 
 def _hello(street: Street, plan: Plan, path: str) -> Outcome:

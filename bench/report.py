@@ -46,8 +46,8 @@ def write_outcome(outcome: Outcome) -> str:
         parts.append(f"\nempty gateway: {outcome.idle.empty / KIBI / KIBI:.1f} MiB")
     if outcome.compared is not None:
         both = zip(outcome.compared.what, (outcome.compared.one, outcome.compared.other), strict=True)
-        rows = [(what, f"{sorted(took)[len(took) // 2] * 1000:.2f}", str(len(took))) for what, took in both]
-        parts.append(table(("", "median ms", "rounds"), rows))
+        rows = [(what, _duration(sorted(took)[len(took) // 2]), str(len(took))) for what, took in both]
+        parts.append(table(("", "median", "rounds"), rows))
     parts += [f"\nleft out, {gap.what} is not here: {gap.cure}" for gap in outcome.missing]
     parts += [
         f"\nWRONG {one.hop}{_work(one)}: {text}"
@@ -56,6 +56,10 @@ def write_outcome(outcome: Outcome) -> str:
         for text in s.complaints
     ]
     return "\n".join([*parts, ""])
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1000:.2f} ms" if seconds >= 0.0001 else f"{seconds * _MICRO:.2f} µs"
 
 
 def _measured_table(measured: Sequence[Measured]) -> str:

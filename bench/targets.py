@@ -42,11 +42,17 @@ BIG = Target("T5", "CPU per call of a 1 MiB result over HAProxy's", 3.0, 1.2)
 PIPED = Target("T6", "CPU per call with a stdio backend over T1's", 1.5, 1.0)
 IDLE = Target("T7", "memory of an idle legacy session", 16.0, 6.0, "KiB")
 IDLE_STREAM = Target("T7", "memory of an idle legacy session with an open stream", 48.0, 20.0, "KiB")
+CONNECTED = Target("T8", "memory of an idle workspace with two HTTP servers connected", 96.0, 40.0, "KiB")
 HELLO = Target("T9", "p50 of initialize with 10 HTTP backends over none", 2.0, 1.2)
+EVENTS = Target("T10", "cost of an event", 1.3, 1.05)
+ASKED = Target("T11", "p50 from a server's question to await_activity's answer over a plain call", 2.0, 1.2)
 START = Target("T12", "start on stdio to the first answer over `import mcp`", 1.5, 0.7)
 CROWD = Target("T13", "p99/p50 with 256 sessions over nginx's", 2.0, 1.0)
 
-TARGETS = (NGINX, FASTMCP, META, STREAMED, ALONE, BIG, PIPED, IDLE, IDLE_STREAM, HELLO, START, CROWD)
+TARGETS = (
+    NGINX, FASTMCP, META, STREAMED, ALONE, BIG, PIPED, IDLE, IDLE_STREAM, CONNECTED,
+    HELLO, EVENTS, ASKED, START, CROWD,
+)  # fmt: skip
 IDS = tuple(dict.fromkeys(target.id for target in TARGETS))
 
 

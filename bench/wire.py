@@ -6,6 +6,7 @@ of its own, and only an answer that has the call's id and gives back exactly the
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
@@ -81,6 +82,7 @@ class Caller:
         self._place = place
         self._number = number
         self._last = 0
+        self._session = ""
         self._head = b""
         self._set_head("")
 
@@ -98,6 +100,13 @@ class Caller:
         """Takes the session's id; gives `notifications/initialized`."""
         self._set_head(f"Mcp-Session-Id: {session}\r\n" if session else "")
         return self._post(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+
+    def elsewhere(self, errand: Errand, server: str) -> Caller:
+        """Another errand of the same session, at another server."""
+        other = Caller(errand, dataclasses.replace(self._place, server=server), self._number)
+        other._last = self._last + 1000
+        other._set_head(self._session)
+        return other
 
     def ping(self) -> bytes:
         self._last += 1
@@ -125,10 +134,19 @@ class Caller:
         ).encode()
         return Asked(self._post(body), self._last, words)
 
+    def use(self, tool: str, arguments: dict[str, Any]) -> bytes:
+        """A call of one of the gateway's own tools."""
+        self._last += 1
+        params = {"name": tool, "arguments": arguments}
+        return self._post(
+            msgspec.json.encode({"jsonrpc": "2.0", "id": self._last, "method": "tools/call", "params": params})
+        )
+
     def _post(self, body: bytes) -> bytes:
         return b"%bContent-Length: %d\r\n\r\n%b" % (self._head, len(body), body)
 
     def _set_head(self, session: str) -> None:
+        self._session = session
         errand, place = self._errand, self._place
         if errand.era == "modern":
             tool = "execute_tool" if errand.via == "execute_tool" else place.prefix + errand.tool

@@ -25,5 +25,5 @@ def test_ids_are_read_as_people_type_them() -> None:
 
 
 def test_an_unknown_id_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(ValueError, match="T8: there is T1, T2"):
-        read_ids("T1,T8")
+    with pytest.raises(ValueError, match="T0: there is T1, T2"):
+        read_ids("T1,T0")

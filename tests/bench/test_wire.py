@@ -124,3 +124,16 @@ def test_unlike_work_is_not_compared_unless_the_difference_is_named() -> None:
     must_be_alike(Errand("legacy"), Errand("legacy", answers="sse"), frozenset(("answers",)))
     with pytest.raises(Unlike, match="era, sessions"):
         must_be_alike(Errand("legacy", sessions=1), Errand("modern"), frozenset(("answers",)))
+
+
+def test_another_errand_of_the_same_session_has_its_header_and_ids_of_its_own() -> None:
+    caller = Caller(Errand("legacy"), PLACE, 0)
+    caller.welcomed("s1")
+    other = caller.elsewhere(Errand("legacy", via="execute_tool"), "second")
+    asked = other.call()
+    assert b"Mcp-Session-Id: s1\r\n" in asked.data
+    assert b'"server":"second"' in asked.data
+    assert asked.id != caller.call().id
+    used = json.loads(other.use("list_tasks", {"status": "working"}).partition(b"\r\n\r\n")[2])
+    assert used["params"] == {"name": "list_tasks", "arguments": {"status": "working"}}
+    assert used["id"] != asked.id

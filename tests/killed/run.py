@@ -76,7 +76,9 @@ class Run:
 
     async def of_a_call(self) -> None:
         """Killed in the middle of `execute_tool`."""
-        ms, token = self._chance.uniform(0, 25), next(self._tokens)
+        # A few last long enough for the gateway to notice that nobody is there any more.
+        longest = 25 if self._chance.random() < 0.9 else 400
+        ms, token = self._chance.uniform(0, longest), next(self._tokens)
         told = self._chance.random() < 0.3
         params: Json = {"server": "killed", "tool": "work", "args": {"ms": ms, "token": token, "told": told}}
         self.account.sent.add(token)
