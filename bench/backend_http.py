@@ -3,8 +3,8 @@
     python -m bench.backend_http PORT
 
 The path chooses: `/legacy` or `/modern`, with `-sse` behind it for answers as event streams, `-get` for a standing
-stream that stays open. Sessions are given and not looked at. The one rule: whatever is measured with it as a backend, it
-must be the cheapest part.
+stream that stays open. Sessions are given and not looked at. The one rule: whatever is measured with it as a backend,
+it must be the cheapest part.
 """
 
 from __future__ import annotations
