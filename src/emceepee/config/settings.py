@@ -114,6 +114,8 @@ class Settings:
     """Which meta-tools are offered."""
     auto_connect: bool = True
     """A new workspace connects to every server at once, in the background; otherwise each when it is first used."""
+    watch_config: bool = True
+    """Whether the configuration is read again when its file changes; a SIGHUP does that in any case."""
     log_level: Level = "info"
     log_format: LogFormat = "auto"
     promote_on_ask: bool = _RELAY.promote_on_ask
