@@ -41,6 +41,12 @@ TABLES = (
         "A task",
         "A call that its client let go of. It ends once.",
     ),
+    Drawn(
+        "emceepee.relay.hold_life",
+        "A held call",
+        "A call whose server asks something, and whose client is sent away with the question "
+        "([held calls](held-calls.md)).",
+    ),
 )
 
 _HEAD = """# States

@@ -9,11 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import TypeAlias
 
 from emceepee import __version__
 from emceepee.backends.definition import InProcess, ServerDefinition
@@ -24,7 +22,6 @@ from emceepee.backends.in_memory import InProcessServer
 from emceepee.backends.pool import Pool
 from emceepee.backends.registry import Registry
 from emceepee.backends.warden import Warden
-from emceepee.config.load import Loaded, Source
 from emceepee.config.settings import DEFAULTS, Settings
 from emceepee.front.http import HttpFront
 from emceepee.front.pipes import claim_standard_streams, open_input, open_output
@@ -34,16 +31,20 @@ from emceepee.front.signals import on_signals
 from emceepee.front.stdio import StdioFront
 from emceepee.meta_tools.surface import MetaSurface
 from emceepee.relay.auto_connect import AutoConnect
+from emceepee.relay.coming_back import ComingBack
 from emceepee.relay.direct import Direct
+from emceepee.relay.holds import Holds
 from emceepee.relay.in_workspace import InWorkspace
 from emceepee.relay.middle import Middle
+from emceepee.relay.request_state import RequestStates
+from emceepee.relay.seal import KEY_BYTES, Seal, key_of
 from emceepee.relay.surface import Surface
 from emceepee.relay.transparent import Transparent
-from emceepee.reloading import Reloading
+from emceepee.relay.url_visits import UrlVisits
 from emceepee.runtime.clock import Clock, SystemClock
 from emceepee.runtime.garbage import look_for_circles_less_often
 from emceepee.runtime.heap import keep_freed_memory
-from emceepee.runtime.ids import Ids, SystemIds, Ulids
+from emceepee.runtime.ids import Ids, SystemIds, Ulids, random_bytes
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.sessions.directory import Directory
 from emceepee.sessions.handles import may_name
@@ -112,7 +113,8 @@ class Gateway:
         self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits.max_servers)
         self.registry = self.backends.registry
         self.pool = self.backends.pool
-        ulids, bounds = Ulids(clock, ids.slot()), settings.for_sessions()
+        slot = ids.slot()
+        ulids, bounds = Ulids(clock, slot), settings.for_sessions()
         self.workspaces = Workspaces(clock, ulids, settings.for_state(), bounds, ids.secret)
         self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay(), self.workspaces)
         self.pool.on_attached = self.middle.reconciliation.attached
@@ -128,7 +130,14 @@ class Gateway:
         self._transparent: dict[ServerName, Transparent] = {}
         self.directory = Directory(clock, ids, settings.for_sessions())
         self.pool.principal_of = self._principal_of
-        self.shop = Shop(clock, IMPLEMENTATION, settings.for_front(), place=self.workspaces.scope_of)
+        keys = [key_of(text) for text in settings.state_keys] or [random_bytes(KEY_BYTES)]
+        states = RequestStates(Seal(keys, random_bytes), slot, clock, random_bytes)
+        self.holds = Holds(self.workspaces, clock, self.tasks, self.middle.settings, ids.secret)
+        self.visits = UrlVisits(clock)
+        self.coming_back = ComingBack(self.holds, states, self.visits, ids.secret)
+        self.middle.on_forget = self.holds.forget
+        place, carry = self.workspaces.scope_of, self.coming_back.carry
+        self.shop = Shop(clock, IMPLEMENTATION, settings.for_front(), place=place, carry=carry)
         self.front = HttpFront(self.shop, self.directory, self.surface, health=self.health)
 
     def surface(self, path: str) -> Surface | None:
@@ -179,6 +188,7 @@ class Gateway:
             "calls": self.front.modern.calls + sum(len(session.in_flight) for session in self.directory.sessions()),
             "listens": self.front.modern.listens,
             "cleaning": self.directory.cleaning,
+            "holds": len(self.holds),
             "listeners": len(self.middle.watch),
             "lists": len(self.middle.listing),
             "handles": self.pool.handles,
@@ -198,6 +208,7 @@ class Gateway:
         _log.info("session_manager_shutdown_start", extra={"data": counts})
         self.front.drain()
         self.middle.close()
+        self.coming_back.close()
         await self.front.legacy.end_calls()
         # A session's own connections and the shared ones: a server that hangs holds up neither (X-BUG-43).
         await asyncio.gather(self.front.close(), self._end_places())
@@ -231,43 +242,20 @@ async def open_backends(
         await backends.close()
 
 
-Configuration: TypeAlias = tuple[Source, Loaded]
-"""Where the settings and definitions came from, and what stood there."""
-
-
-@contextmanager
-def _rereading(gateway: Gateway, configuration: Configuration | None) -> Iterator[Callable[[], None] | None]:
-    """What a SIGHUP does meanwhile. In a terminal it means that the terminal is closed, and ends us as it does any
-    program."""
-    if configuration is None:
-        yield None
-        return
-    source, loaded = configuration
-    reloading = Reloading(source, loaded, gateway.registry, gateway.middle.news, gateway.middle.clock)
-    if gateway.settings.watch_config:
-        reloading.watch()
-    try:
-        yield None if sys.stderr is not None and sys.stderr.isatty() else reloading.reload
-    finally:
-        reloading.close()
-
-
 async def serve_http(
     settings: Settings,
     definitions: Sequence[ServerDefinition],
     ready: Callable[[str], None] = lambda url: None,
     local: Sequence[LocalServer] = (),
-    configuration: Configuration | None = None,
 ) -> None:
-    """Until a signal says stop; a `configuration` is read again when it changes. Raises `OperatorFault` when the port
-    cannot be had, before anything is started."""
+    """Until a signal says stop. Raises `OperatorFault` when the port cannot be had, before anything is started."""
     listening = bind(settings.host, settings.port)
     gateway = Gateway(settings, definitions, local=local)
     gateway.registry.listening_on(f"{listening.host}:{listening.port}")
     server = HttpServer(gateway.front, listening, settings.for_front())
     look_for_circles_less_often()
     keep_freed_memory()
-    with _rereading(gateway, configuration) as again, on_signals(server.stop, again):
+    with on_signals(server.stop):
         try:
             await server.serve(lambda: ready(listening.url))
         finally:
@@ -275,11 +263,7 @@ async def serve_http(
 
 
 async def serve_stdio(
-    settings: Settings,
-    definitions: Sequence[ServerDefinition],
-    path: str,
-    local: Sequence[LocalServer] = (),
-    configuration: Configuration | None = None,
+    settings: Settings, definitions: Sequence[ServerDefinition], path: str, local: Sequence[LocalServer] = ()
 ) -> None:
     """One client on our standard streams, until it closes its end or a signal says stop. The path names the surface."""
     claimed = claim_standard_streams()
@@ -291,7 +275,7 @@ async def serve_stdio(
     front = StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write)
     look_for_circles_less_often()
     keep_freed_memory()
-    with _rereading(gateway, configuration) as again, on_signals(front.stop, again):
+    with on_signals(front.stop):
         try:
             await front.run()
         finally:

@@ -30,9 +30,13 @@ def test_every_setting_can_be_given_under_its_name_in_either_spelling() -> None:
             "log_level": "debug",
             "logFormat": "json",
             "insecureNoAuth": True,
+            "stateKeys": ["${KEY}", "k" * 32],
+            "ask_in_tasks": False,
+            "rootsBridge": True,
             "timeouts": {"execute": 300, "sessionIdle": 60.5},
             "limits": {"max_servers": 5, "maxBody": 1024},
-        }
+        },
+        {"KEY": "x" * 40},
     )
     assert problems == []
     built = build_settings(values)
@@ -41,6 +45,9 @@ def test_every_setting_can_be_given_under_its_name_in_either_spelling() -> None:
     assert (built.log_level, built.log_format, built.insecure_no_auth) == ("debug", "json", True)
     assert (built.timeouts.execute, built.timeouts.session_idle) == (300.0, 60.5)
     assert (built.limits.max_servers, built.limits.max_body) == (5, 1024)
+    assert built.state_keys == ("x" * 40, "k" * 32)
+    assert "xxxx" not in repr(built)
+    assert (built.for_relay().ask_in_tasks, built.for_relay().roots_bridge) == (False, True)
     assert built.timeouts.connect == DEFAULTS.timeouts.connect
 
 
@@ -70,6 +77,8 @@ def test_nothing_given_is_the_defaults() -> None:
         ({"host": 5}, "emceepee.host", "a text"),
         ({"allowed_origins": "x"}, "emceepee.allowed_origins", "a list of texts"),
         ({"allowed_origins": [1]}, "emceepee.allowed_origins", "a list of texts"),
+        ({"state_keys": ["short"]}, "emceepee.state_keys", "at least 32 characters"),
+        ({"state_keys": ["${NOPE}"]}, "emceepee.state_keys", "NOPE is not set"),
         ({"insecure_no_auth": "yes"}, "emceepee.insecure_no_auth", "true or false"),
         ({"profile": "small"}, "emceepee.profile", "one of full, core"),
         ({"log_level": "loud"}, "emceepee.log_level", "one of debug, info, warn, error"),

@@ -65,8 +65,3 @@ def test_a_wrong_shape_is_the_clients_fault_and_says_where(method: str, params: 
         carried_params(Request(1, method, None if params is None else raw(params)))
     assert caught.value.code == -32602
     assert method in caught.value.message
-
-
-def test_words_of_features_that_we_take_no_part_in_are_ignored() -> None:
-    found = carried_params(legacy_request("tools/call", {"name": "n", "inputResponses": {}}))
-    assert list(found) == ["name"]

@@ -62,6 +62,7 @@ class FakeSurface:
         self.forgotten: list[Scope] = []
         self.description = Description({"tools": Raw(b'{"listChanged":true}')}, "Use me")
         self.describing: Callable[[], Awaitable[None]] | None = None
+        self.harmless = False
         self.clock = FakeClock()
         self.workspaces = Workspaces(self.clock, Ulids(self.clock, "slot0000"))
         self.tasks = TaskRoom(self.workspaces)
@@ -83,6 +84,9 @@ class FakeSurface:
             raise
         finally:
             self.running -= 1
+
+    def repeatable(self, call: Call) -> bool:
+        return self.harmless
 
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> FakeListener:
         if self.refusal is not None:

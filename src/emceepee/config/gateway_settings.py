@@ -27,6 +27,9 @@ _CHOICES = {
 }
 _SYNONYMS = {"warning": "warn"}
 
+LEAST_KEY = 32
+"""Characters of a key: fewer could be found by trying."""
+
 
 def read_settings(node: Node, where: str, report: Report, environment: Mapping[str, str]) -> dict[str, Any]:
     """Name (`port`, `timeouts.execute`) to value, for those that are given and right."""
@@ -79,14 +82,15 @@ class _Group:
 
     def _value(self, node: Node, where: str, name: str, default: object) -> Value | None:
         """One setting, of its default's type, or None after its mistake has been reported."""
-        given = node.value
-        if node.kind == "string":
-            given, complaints = expand(node.value, self.environment)
-            for what, cure in complaints:
-                self.report.error(node, where, what, cure)
-            if complaints:
-                return None
-        wanted, value = _convert(given, node, default)
+        texts = [node] if node.kind == "string" else [item for item in node.items if item.kind == "string"]
+        expanded = [expand(text.value, self.environment) for text in texts]
+        complaints = [complaint for _, found in expanded for complaint in found]
+        for what, cure in complaints:
+            self.report.error(node, where, what, cure)
+        if complaints:
+            return None
+        values = [value for value, _ in expanded]
+        wanted, value = _convert(values[0] if node.kind == "string" else node.value, node, values, default)
         if value is None:
             self.report.error(node, where, f"this has to be {wanted}, not {a(node.kind)}")
             return None
@@ -98,8 +102,9 @@ class _Group:
         return value
 
 
-def _convert(value: Any, node: Node, default: object) -> tuple[str, Value | None]:
-    """What was wanted, in words, and the value as that. A text is read as a number, since variables give only texts."""
+def _convert(value: Any, node: Node, texts: list[str], default: object) -> tuple[str, Value | None]:
+    """What was wanted, in words, and the value as that. A text is read as a number, since variables give only texts.
+    `texts` are those of a list."""
     match default:
         case bool():
             word = {"true": True, "false": False}.get(value) if isinstance(value, str) else None
@@ -109,8 +114,7 @@ def _convert(value: Any, node: Node, default: object) -> tuple[str, Value | None
         case float():
             return "a number of seconds", _number(value, float)
         case tuple():
-            items = [item.value for item in node.items if item.kind == "string"]
-            return "a list of texts", tuple(items) if node.kind == "array" and len(items) == len(node.items) else None
+            return "a list of texts", tuple(texts) if node.kind == "array" and len(texts) == len(node.items) else None
         case _:
             return "a text", value if isinstance(value, str) and value else None
 
@@ -128,6 +132,9 @@ def _number(value: Any, kind: type[int] | type[float]) -> int | float | None:
 def _unfit(name: str, value: Value) -> str | None:
     if name in _CHOICES:
         return None if value in _CHOICES[name] else f"this has to be one of {', '.join(_CHOICES[name])}"
+    if name == "state_keys" and isinstance(value, tuple):
+        short = any(len(key) < LEAST_KEY for key in value)
+        return f"a key has to have at least {LEAST_KEY} characters, at random" if short else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if name == "port":

@@ -46,6 +46,8 @@ class Timeouts:
     """How often idle sessions are looked for."""
     ask: float = _STATE.asks.default_timeout_ms / 1000
     """A question of a server to the client."""
+    hold: float = _RELAY.hold_ttl
+    """A question of a server to a modern client, which is sent away with it, until the client comes back."""
     task: float = _STATE.tasks.default_ttl_ms / 1000
     """A call that goes on as a task."""
     task_kept: float = _STATE.tasks.retention_ms / 1000
@@ -78,6 +80,10 @@ class Limits:
     max_notifications: int = _STATE.buffers.max_notifications
     """Notifications kept of one server, in one workspace."""
     max_logs: int = _STATE.buffers.max_logs
+    max_holds: int = _RELAY.max_holds
+    """Calls that wait for a modern client who was sent away with a question."""
+    max_holds_each: int = _RELAY.max_holds_each
+    """The same of one caller."""
     max_connections: int = _FRONT.max_connections
     """Connections of clients."""
 
@@ -114,10 +120,15 @@ class Settings:
     """Which meta-tools are offered."""
     auto_connect: bool = True
     """A new workspace connects to every server at once, in the background; otherwise each when it is first used."""
-    watch_config: bool = True
-    """Whether the configuration is read again when its file changes; a SIGHUP does that in any case."""
     log_level: Level = "info"
     log_format: LogFormat = "auto"
+    ask_in_tasks: bool = _RELAY.ask_in_tasks
+    """Whether a client that knows tasks is asked in one; else as any other, by being sent away and coming back."""
+    roots_bridge: bool = _RELAY.roots_bridge
+    """Whether servers of former revisions may ask modern clients for their roots."""
+    state_keys: tuple[str, ...] = field(default=(), repr=False)
+    """What closes the states that clients carry for us: the first closes, all open. Without any, one is made at random,
+    and no state outlives the process."""
     promote_on_ask: bool = _RELAY.promote_on_ask
     """Whether `execute_tool` answers at once when its server asks something, and the call goes on as a task."""
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -160,6 +171,13 @@ class Settings:
             execute_timeout_ms=round(self.timeouts.execute * 1000),
             listing_budget=self.timeouts.listing,
             promote_on_ask=self.promote_on_ask,
+            ask_in_tasks=self.ask_in_tasks,
+            roots_bridge=self.roots_bridge,
+            hold_ttl=self.timeouts.hold,
+            hold_ttl_unrefusable=min(_RELAY.hold_ttl_unrefusable, self.timeouts.hold),
+            hold_cap=max(_RELAY.hold_cap, self.timeouts.hold),
+            max_holds=self.limits.max_holds,
+            max_holds_each=self.limits.max_holds_each,
         )
 
     def for_state(self) -> StateSettings:

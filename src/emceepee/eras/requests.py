@@ -32,9 +32,6 @@ CARRIED = frozenset(_SHAPES)
 
 _SAID = {_TEXT: "a string", _OBJECT: "an object"}
 
-_OURS_TO_DROP = frozenset(("inputResponses",))
-"""Words of features that we do not take part in yet; the revisions say that such a receiver ignores them."""
-
 
 class ReadCall(msgspec.Struct, frozen=True):
     """A call, and the progress token which its client waits under, in its own type."""
@@ -57,9 +54,7 @@ def carried_params(request: Request) -> Fields:
         except NotThatShape:
             raise ClientFault(INVALID_PARAMS, f"{request.method}: params must be an object") from None
     _check(request.method, params)
-    if _OURS_TO_DROP.isdisjoint(params):
-        return params
-    return {key: value for key, value in params.items() if key not in _OURS_TO_DROP}
+    return params
 
 
 def _check(method: str, params: Fields) -> None:

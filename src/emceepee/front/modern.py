@@ -23,12 +23,13 @@ from emceepee.front.modern_tasks import answer_task_request
 from emceepee.front.shop import Shop
 from emceepee.front.telling import Rising, coalescing_key
 from emceepee.protocol.messages import Request, RequestId, write_result
+from emceepee.relay.hold import Parked
 from emceepee.relay.surface import Listener, Surface
 from emceepee.relay.task_room import Following
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import Interest, Notice
-from emceepee.vocabulary.outcomes import Answered, Done, failed
+from emceepee.vocabulary.outcomes import Answered, Done, InputNeeded
 from emceepee.vocabulary.raw_json import EMPTY_OBJECT, Fields, NotThatShape, read_fields, read_text
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -99,7 +100,8 @@ class ModernDesk:
             read = await self._read(surface, request, principal, headers)
             if isinstance(read, Refusal):
                 return refusal(read)
-            outcome = await surface.carry(read.call, _Teller(read.token, read.call.log_level, tell))
+            teller = _Teller(read.token, read.call.log_level, tell)
+            outcome = await self._shop.carry(surface, read.call, teller)
             return self._written(request, read.call, outcome, promise)
         finally:
             self._calls -= 1
@@ -124,8 +126,13 @@ class ModernDesk:
             )
         if isinstance(outcome, GoesOn):
             return 200, write_result(request.id, write_created(outcome.task, info))
-        declared = call.caller.capabilities
-        ended = failed(outcome)
+        if isinstance(outcome, InputNeeded):
+            needed = outcome
+            delivery = needed if isinstance(needed, Parked) and needed.hold is not None else None
+            return 200, promised(
+                delivery, promise, lambda: write_result(request.id, modern.write_input_needed(needed, info))
+            )
+        ended, declared = outcome, call.caller.capabilities
         instead = modern.done_instead(request.method, ended, declared)
         if instead is not None:
             return 200, write_result(request.id, modern.write_done(request.method, instead, info))

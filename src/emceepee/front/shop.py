@@ -5,23 +5,34 @@ It decides nothing. The one rule: everything here lives as long as the front doe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Raw
 from msgspec.structs import replace
 
 from emceepee.front.kept_streams import KeptStreams
 from emceepee.front.settings import FrontSettings
+from emceepee.relay.hold import Told
+from emceepee.relay.surface import OnNotice, Surface
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
 from emceepee.sessions.handles import not_found
-from emceepee.vocabulary.calls import Caller
+from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import Scope
 
 Place: TypeAlias = Callable[[str, str], Scope]
 """The scope behind the handle of a workspace, for a principal. Raises `ClientFault` where it is not his."""
+
+
+Carry: TypeAlias = Callable[[Surface, Call, OnNotice | None], Coroutine[Any, Any, Told]]
+"""As `Surface.carry`, for clients that come back with what a call needs."""
+
+
+def straight(surface: Surface, call: Call, on_notice: OnNotice | None) -> Coroutine[Any, Any, Told]:
+    """Nobody comes back."""
+    return surface.carry(call, on_notice)
 
 
 def nowhere(handle: str, principal: str) -> Scope:
@@ -37,6 +48,7 @@ class Shop:
     settings: FrontSettings = field(default_factory=FrontSettings)
     tasks: TaskScope = field(default_factory=lambda: TaskScope("front"))
     place: Place = nowhere
+    carry: Carry = straight
     draining: bool = False
     kept_streams: KeptStreams = field(init=False)
 

@@ -113,6 +113,10 @@ class MetaSurface:
             return done
         return done if tool.tells_all else with_news(done, workspace)
 
+    def repeatable(self, call: Call) -> bool:
+        tool = self._offer.tools.get(read_text(call.params.get("name")) or "")
+        return tool is not None and (tool.reads_only or tool.idempotent)
+
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
         watch = self._middle.watch
         standing = Standing(watch, caller.scope, None, on_notice, _nobody)

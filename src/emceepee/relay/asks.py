@@ -140,7 +140,7 @@ class Asks:
             _log.info("ask_answered", extra={"data": {"server": server, "kind": kind, "by": by, "how": _how(outcome)}})
             settle(outcome)
 
-        return replace(ask, settle=settled)
+        return replace(ask, settle=settled, server=server)
 
     # -- who waits for a call that now waits for him
 

@@ -87,11 +87,19 @@ class Calls:
             server, call, answered, lambda: self._carried(server, call, on_notice, timeout, None)
         )
 
+    def repeatable(self, server: ServerName, call: Call) -> bool:
+        """Whether making it twice is known to do no more than making it once."""
+        facts = None if call.method != TOOLS_CALL else self._facts_of(server, call)
+        return call.method != TOOLS_CALL or (facts is not None and facts.repeatable)
+
+    def _facts_of(self, server: ServerName, call: Call) -> ToolFacts | None:
+        name = read_text(call.params.get("name"))
+        return None if name is None else self._facts(server, call.caller.scope, name)
+
     def _harmless_twice(self, server: ServerName, call: Call, fault: OutcomeUnknown) -> bool:
         if call.method != TOOLS_CALL:
             return True
-        name = read_text(call.params.get("name"))
-        facts = None if name is None else self._facts(server, call.caller.scope, name)
+        facts = self._facts_of(server, call)
         fault.evidence["annotations"] = None if facts is None else facts.annotations
         return facts is not None and facts.repeatable
 

@@ -52,6 +52,7 @@ class Direct:
     def __init__(self, middle: Middle) -> None:
         self._middle = middle
         self._timeout = middle.settings.call_timeout
+        self._longest = middle.settings.longest_call
 
     @property
     def name(self) -> str:
@@ -162,7 +163,8 @@ class Direct:
     async def _pass(self, server: ServerName, call: Call, put: Fields, on_notice: OnNotice | None) -> Answered:
         """`put` replaces what names something of this server."""
         onward = replace(call, params=call.params | put)
-        return await self._middle.calls.carry(server, onward, on_notice, self._timeout)
+        patience = self._timeout if call.ear is None else self._longest
+        return await self._middle.calls.carry(server, onward, on_notice, patience)
 
     async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         server, own = await self._find("tools", call, _text(call.params, "name"))
@@ -177,6 +179,15 @@ class Direct:
         if type(outcome) is Done:
             self._mark_wrapped(server, call.caller.scope, own, outcome)
         return outcome
+
+    def repeatable(self, call: Call) -> bool:
+        if call.method != TOOLS_CALL:
+            return True
+        found = self._known("tools", call.caller.scope, _text(call.params, "name"))
+        if found is None:
+            return False
+        server, own = found
+        return self._middle.calls.repeatable(server, replace(call, params=call.params | {"name": to_raw(own)}))
 
     def _mark_wrapped(self, server: ServerName, scope: Scope, own: str, outcome: Done) -> None:
         facts = self._middle.listing.facts(server, scope, own)

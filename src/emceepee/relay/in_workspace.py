@@ -46,6 +46,10 @@ class InWorkspace:
         call.caller = self._there(call.caller)
         return await self._surface.carry(call, on_notice)
 
+    def repeatable(self, call: Call) -> bool:
+        call.caller = self._there(call.caller)
+        return self._surface.repeatable(call)
+
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
         return await self._surface.listen(self._there(caller), interest, on_notice)
 

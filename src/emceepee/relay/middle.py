@@ -5,6 +5,8 @@ The one rule: parts are joined here and nowhere else; a surface takes a `Middle`
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from emceepee.backends.registry import Change, Registry
 from emceepee.errors import EmceepeeError
 from emceepee.relay.asks import Asks
@@ -58,6 +60,8 @@ class Middle:
         self.calls = Calls(self.reach, clock, self.listing.facts, Rounds(self.asks, clock))
         self.watch.on_told = self.news.told
         self.watch.has_tools = self.workspaces.has_tools
+        self.on_forget: Callable[[Scope], None] = lambda scope: None
+        """What else hangs on a scope, told first that it is over."""
         self._unwatch = registry.watch(self._registry_changed)
 
     def close(self) -> None:
@@ -71,6 +75,7 @@ class Middle:
     async def forget(self, scope: Scope) -> None:
         """Never raises: the session is over whatever its servers say. What it asked for ends before its connections, so
         that its servers can still be told."""
+        self.on_forget(scope)
         await self.workspaces.end(scope)
         self.reconciliation.forget(scope)
         self.watch.forget(scope)

@@ -70,3 +70,65 @@ class RelaySettings:
 
     close_grace: float = 6.0
     """How long removing a server waits for its connections to close; each has 5 s of its own."""
+
+    # -- calls that wait for a client who was sent away
+
+    ask_in_tasks: bool = True
+    """Whether a client that knows tasks is asked in one rather than sent away."""
+
+    roots_bridge: bool = False
+    """Whether servers of former revisions may ask modern clients for their roots. Many do so at once when they are
+    connected to, and then the first call of each client has to be made twice."""
+
+    coalesce: float = 0.03
+    """Servers that ask several things at once do so within this time; the client is told of all of them together."""
+
+    hold_ttl: float = 600.0
+    """How long a person may take to answer, from the client's last sign of life."""
+
+    hold_ttl_unrefusable: float = 120.0
+    """The same where all that is asked cannot be declined in words: whoever will not do it just never comes back."""
+
+    hold_cap: float = 3600.0
+    """How long a held call lives at most, answers or not: it keeps a stream or a place at its server."""
+
+    reattach_grace: float = 15.0
+    """For a client whose connection broke in a later round: one try of it to come back."""
+
+    tombstone: float = 120.0
+    """How long an answer can be had again by whoever lost it."""
+
+    expiry_grace: float = 5.0
+    """A server that was told that nobody answers may still end its call by itself."""
+
+    @property
+    def longest_call(self) -> float:
+        """Of a call that may wait for a person: whoever holds it counts the time that is its own."""
+        return self.hold_cap + self.call_timeout
+
+    heartbeat: float = 15.0
+    """How often a server that asked for progress hears that we still wait."""
+
+    max_holds: int = 4_096
+    max_holds_each: int = 32
+    """Of one caller; then the one that waits longest gives way."""
+
+    max_asks_per_call: int = 32
+    """Open ones."""
+
+    hold_log_lines: int = 100
+    """Of a held call, while nobody listens."""
+
+    max_remembered_bytes: int = 32 * 1024 * 1024
+    """Of answers that can be had again."""
+
+    relayed_state_ttl: float = 86_400.0
+    """For the state of a modern server, which has a limit of its own."""
+
+    max_carried_state: int = 6_144
+    """Bytes of such a state that a client carries; a larger one is kept here."""
+
+    kept_state_ttl: float = 3600.0
+    max_kept_states: int = 256
+    visit_wait: float = 120.0
+    """How long a server is waited for that says when an address was visited; then the client is asked again."""

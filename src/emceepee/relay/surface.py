@@ -66,6 +66,10 @@ class Surface(Protocol):
         backend. Raises `errors.EmceepeeError` where no backend answered."""
         ...
 
+    def repeatable(self, call: Call) -> bool:
+        """Whether making this call twice is known to do no more than making it once."""
+        ...
+
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
         """From now on `on_notice` gets what `interest` names, and log lines that belong to no call. `caller.scope`
         decides whose connections are meant."""

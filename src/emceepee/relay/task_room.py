@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from emceepee.errors import BackendFault, ClientFault, EmceepeeError
+from emceepee.errors import BackendFault, ClientFault, EmceepeeError, LimitReached
 from emceepee.relay.surface import OnNotice
 from emceepee.runtime.clock import iso
 from emceepee.sessions.workspace import Workspace
@@ -159,4 +159,7 @@ def as_failed(error: EmceepeeError) -> Failed:
             return Failed(code, message, None if data is None else to_raw(data))
         case BackendFault():
             return Failed(_INTERNAL_ERROR, str(error), to_raw(error.told()))
+        case LimitReached():
+            data = {"reason": "limit", "what": error.what, "limit": error.limit}
+            return Failed(_INTERNAL_ERROR, str(error), to_raw(data))
     return Failed(_INTERNAL_ERROR, str(error))

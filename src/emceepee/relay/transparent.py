@@ -48,6 +48,7 @@ class Transparent:
         self._middle = middle
         self._server = server
         self._timeout = middle.settings.call_timeout
+        self._longest = middle.settings.longest_call
 
     @property
     def name(self) -> str:
@@ -72,7 +73,8 @@ class Transparent:
             if call.tasks in TAKE_TASKS:
                 mark = functools.partial(self._mark_wrapped, call)
                 return await carry_long(self._middle, self._server, call, on_notice, mark)
-            outcome = await self._middle.calls.carry(self._server, call, on_notice, self._timeout)
+            patience = self._timeout if call.ear is None else self._longest
+            outcome = await self._middle.calls.carry(self._server, call, on_notice, patience)
             if call.method == TOOLS_CALL and type(outcome) is Done:
                 self._mark_wrapped(call, outcome)
             return outcome
@@ -80,6 +82,9 @@ class Transparent:
         if name is None:
             raise unknown_method(call.method)
         return await self._list(name, call)
+
+    def repeatable(self, call: Call) -> bool:
+        return self._middle.calls.repeatable(self._server, call)
 
     def _mark_wrapped(self, call: Call, outcome: Done) -> None:
         listed = self._middle.listing.known(self._server, call.caller.scope, "tools")

@@ -35,6 +35,11 @@ def uuid_of_chance() -> str:
     return str(uuid.uuid4())
 
 
+def random_bytes(size: int) -> bytes:
+    """For keys and what has to be used once only."""
+    return secrets.token_bytes(size)
+
+
 class SystemIds:
     def secret(self) -> str:
         return _crockford(secrets.randbits(130), 26)

@@ -13,6 +13,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Raw
 
 from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.notices import Progress
 from emceepee.vocabulary.outcomes import Failed, Outcome
 from emceepee.vocabulary.profiles import NO_ASKS as NO_ASKS
@@ -56,6 +57,8 @@ class RaisedAsk:
     belonging: Belonging
     settle: Settle = field(repr=False, compare=False)
     on_progress: OnProgress | None = field(default=None, repr=False, compare=False)
+    server: ServerName = ""
+    """Who asks, for whoever tells of it."""
 
 
 class Ear(Protocol):

@@ -18,7 +18,6 @@ from emceepee.eras.modern.towards_client import (
     write_done,
     write_notice,
 )
-from emceepee.errors import ClientFault
 from emceepee.vocabulary.notices import ListChanged, LogLine, OtherNotice, Progress, ResourceUpdated
 from emceepee.vocabulary.outcomes import CacheHints, Done, Failed
 from emceepee.vocabulary.raw_json import Payload, read_fields, read_value
@@ -53,10 +52,15 @@ def test_a_request_becomes_a_call_of_its_own_caller() -> None:
     assert read_value(call.caller.client_info or b"") == {"name": "tester", "version": "1"}
 
 
-def test_a_request_state_that_we_never_gave_is_refused() -> None:
-    with pytest.raises(ClientFault) as caught:
-        read_call(modern_request("tools/call", {"name": "echo", "requestState": "g1.x"}), "s", "p")
-    assert (caught.value.code, caught.value.message) == (-32602, "Invalid or expired requestState")
+def test_what_a_client_brings_and_what_it_can_be_asked_are_no_params_of_the_call() -> None:
+    params = {"name": "echo", "requestState": "g1.x", "inputResponses": {"k": {"action": "cancel"}}}
+    meta = {CAPABILITIES: {"elicitation": {}, "roots": {}}}
+    call = read_call(modern_request("tools/call", params, meta), "s", "p").call
+    assert (list(call.params), call.state, call.asks) == (["name"], Raw(b'"g1.x"'), {"form", "roots"})
+    assert call.answers is not None
+    assert read_value(call.answers["k"]) == {"action": "cancel"}
+    plain = read_call(modern_request("tools/list", {}, meta), "s", "p").call
+    assert (plain.answers, plain.state, plain.asks) == (None, None, frozenset())
 
 
 # -- results

@@ -98,9 +98,15 @@ def _narrowed(capabilities: Fields, revision: str) -> dict[str, Any]:
     return kept
 
 
+_WORDS_OF_THE_NEXT = ("inputResponses", "requestState")
+"""They mean nothing in this era, and must not mean anything to a server of the next."""
+
+
 def read_call(request: Request, caller: Caller, revision: str = LATEST_LEGACY) -> ReadCall:
     """A request to be carried. Raises `ClientFault` -32601 for one that is not, -32602 for a wrong shape."""
     split = split_meta(carried_params(request))
+    for word in _WORDS_OF_THE_NEXT:
+        split.params.pop(word, None)
     call = Call(request.method, split.params, caller, split.crossing, split.token is not None)
     if "task" in split.params:
         _note_wish(call, split.params.pop("task"), revision)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec import Raw
 
+from emceepee.eras.asks import read_profile
 from emceepee.eras.capabilities import declares_tasks
 from emceepee.eras.faults import truly_lacks
 from emceepee.eras.meta import SERVER_INFO, split_meta
@@ -17,6 +18,8 @@ from emceepee.eras.modern.envelope import check as check
 from emceepee.eras.modern.errors import STATUSES as STATUSES
 from emceepee.eras.modern.errors import write_error as write_error
 from emceepee.eras.modern.headers import check_header_params as check_header_params
+from emceepee.eras.modern.input_needed import take_answers
+from emceepee.eras.modern.input_needed import write_input_needed as write_input_needed
 from emceepee.eras.modern.listen import read_listen as read_listen
 from emceepee.eras.modern.listen import write_acknowledged as write_acknowledged
 from emceepee.eras.modern.listen import write_listen_end as write_listen_end
@@ -25,9 +28,9 @@ from emceepee.eras.needs_asking import result_instead
 from emceepee.eras.notices import LOG, write_params, write_progress
 from emceepee.eras.peek import TopLevel, is_array, is_object, may_mention
 from emceepee.eras.requests import ReadCall, carried_params
-from emceepee.errors import ClientFault
-from emceepee.protocol.messages import INVALID_PARAMS, Request, RequestId, write_notification
-from emceepee.vocabulary.calls import Call, Caller
+from emceepee.eras.revisions import MODERN
+from emceepee.protocol.messages import Request, RequestId, write_notification
+from emceepee.vocabulary.calls import MAY_ASK, Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, at_least
 from emceepee.vocabulary.notices import LogLine, Notice, OtherNotice, Progress
 from emceepee.vocabulary.outcomes import Done, Failed
@@ -46,11 +49,12 @@ def read_call(request: Request, scope: Scope, principal: str) -> ReadCall:
     split = split_meta(carried_params(request))
     # A former revision's word; whether there is a task is not for the client to say in this one.
     split.params.pop("task", None)
-    if "requestState" in split.params:
-        raise ClientFault(INVALID_PARAMS, "Invalid or expired requestState")
     caller = Caller(scope, principal, split.capabilities or {}, split.client_info)
     terms: TaskTerms = "takes" if declares_tasks(caller.capabilities) else "silent"
     call = Call(request.method, split.params, caller, split.crossing, split.token is not None, split.log_level, terms)
+    call.answers, call.state = take_answers(request.method, split.params)
+    if caller.capabilities and request.method in MAY_ASK:
+        call.asks = read_profile(caller.capabilities, MODERN)
     return ReadCall(call, split.token, split.workspace)
 
 
