@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed lock clean
+.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed faults lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -80,6 +80,9 @@ soak: .venv/dev  ## twice a thousand sessions and ten thousand calls, and a coun
 
 killed: .venv/dev  ## 500 clients of each era are killed in the middle of calls and waits; nothing may be lost (Linux)
 	$(PY) -m tests.killed $(ARGS)
+
+faults: .venv/dev  ## servers that break in every way, behind each transport, in the middle of everything: the table
+	$(PY) -m pytest -q -s tests/faults/test_matrix.py $(ARGS)
 
 # --- the house itself
 

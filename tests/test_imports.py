@@ -96,6 +96,13 @@ ARROWS: dict[str, dict[str, str]] = {
         "backends.own_address": "a configured server must not be the gateway itself",
         "vocabulary.names": "what may be a server's name is said there, and checked before one is defined",
     },
+    "reloading": {
+        "config": "what is read again, and what of it is a change",
+        "backends.definition": "a changed server is another definition",
+        "backends.registry": "where changes are put",
+        "relay.news": "sessions are told of them",
+        "runtime.clock": "how often files are looked at",
+    },
     "cli": {
         "config": "a command starts from settings",
         "app": "`serve` and the plain command run it",
