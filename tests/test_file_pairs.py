@@ -22,7 +22,7 @@ UNPAIRED: dict[str, str] = {
     "front/shop.py": "a record without behaviour",
     "relay/surface.py": "a Protocol; each surface that keeps it has its own tests",
     "sampling/approval.py": "records and a Protocol; each approver has its own tests",
-    "sampling/settings.py": "records without behaviour",
+    "sampling/content_rule.py": "a record without behaviour",
     "sessions/settings.py": "records without behaviour",
     "state/recording.py": "records and a Protocol; each table in state/ writes through it",
     "state/settings.py": "records without behaviour",

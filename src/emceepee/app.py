@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import TypeAlias
+from typing import Any
 
 from emceepee import __version__
 from emceepee.backends.definition import InProcess, ServerDefinition
@@ -24,8 +23,8 @@ from emceepee.backends.in_memory import InProcessServer
 from emceepee.backends.pool import Pool
 from emceepee.backends.registry import Registry
 from emceepee.backends.warden import Warden
-from emceepee.config.load import Loaded, Source
 from emceepee.config.settings import DEFAULTS, Settings
+from emceepee.errors import ClientFault
 from emceepee.front.http import HttpFront
 from emceepee.front.pipes import claim_standard_streams, open_input, open_output
 from emceepee.front.server import HttpServer, bind
@@ -41,22 +40,28 @@ from emceepee.relay.in_workspace import InWorkspace
 from emceepee.relay.middle import Middle
 from emceepee.relay.request_state import RequestStates
 from emceepee.relay.seal import KEY_BYTES, Seal, key_of
+from emceepee.relay.server_words import server_words
 from emceepee.relay.surface import Surface
 from emceepee.relay.transparent import Transparent
 from emceepee.relay.url_visits import UrlVisits
-from emceepee.reloading import Reloading
 from emceepee.runtime.clock import Clock, SystemClock
 from emceepee.runtime.garbage import look_for_circles_less_often
 from emceepee.runtime.heap import keep_freed_memory
 from emceepee.runtime.ids import Ids, SystemIds, Ulids, random_bytes
 from emceepee.runtime.spawn import TaskScope, bounded
+from emceepee.sampling.approval import Approver
+from emceepee.sampling.context import ServerContext
+from emceepee.sampling.models import Models
 from emceepee.sessions.directory import Directory
 from emceepee.sessions.handles import may_name
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.tools.conversation import LocalConversation
 from emceepee.tools.local_server import LocalServer
+from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.raw_json import to_raw
+from emceepee.vocabulary.outcomes import Done, Failed, settled
+from emceepee.vocabulary.raw_json import read_value, to_raw
+from emceepee.vocabulary.tasks import GoesOn
 
 _log = logging.getLogger("emceepee.app")
 
@@ -64,6 +69,8 @@ IMPLEMENTATION = to_raw({"name": "emceepee", "title": "emceepee", "version": __v
 """How we introduce ourselves, to clients and to servers."""
 
 Host = Callable[[], InProcessServer]
+
+_INVALID_PARAMS = -32602
 
 STDOUT_SECONDS = 2.0
 """What was written last has this long to leave, when the client no longer reads."""
@@ -126,6 +133,10 @@ class Gateway:
         self.pool.on_scope_lost = self.middle.reconciliation.lost
         self.pool.door_of = self.middle.asks.door
         self.pool.profile_of = self.middle.asks.usual
+        self.models = Models(settings.sampling, environment, clock, ids, ulids.next)
+        self.models.join(_Told(self.middle))
+        if settings.sampling.models:
+            self.middle.asks.model = self.models.answering
         self.workspaces.end_all = self.middle.forget
         if settings.auto_connect:
             self.workspaces.on_made = AutoConnect(self.middle.reach).begin
@@ -201,8 +212,24 @@ class Gateway:
             "tasks": len(asyncio.all_tasks()),
         }
 
+    async def call_tool(self, server: ServerName, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of one call by the program that this gateway is part of; `isError` is in it. Nobody is behind it
+        who could be asked, but configured models answer. Raises `EmceepeeError`, also for what the server refuses."""
+        surface = self._of_server(server)
+        if surface is None:
+            raise ClientFault(_INVALID_PARAMS, f"Server '{server}' not found")
+        call = Call("tools/call", {"name": to_raw(tool), "arguments": to_raw(arguments)}, Caller())
+        answered = await surface.carry(call, None)
+        if isinstance(answered, Done):
+            result: dict[str, Any] = read_value(answered.payload.raw())
+            return result
+        failed = settled(answered) if not isinstance(answered, GoesOn) else None
+        assert isinstance(failed, Failed), "nobody here takes tasks"
+        raise ClientFault(failed.code, failed.message, None if failed.data is None else read_value(failed.data))
+
     def start(self) -> None:
         self.front.start()
+        self.models.tell_missing()
         # What belongs to a session ends with it; the rest ends when nobody has used it for long.
         self.workspaces.watch_idle(lambda scope: self.directory.has(scope) or self.middle.in_use(scope))
 
@@ -217,6 +244,7 @@ class Gateway:
         # A session's own connections and the shared ones: a server that hangs holds up neither (X-BUG-43).
         await asyncio.gather(self.front.close(), self._end_places())
         await self.tasks.close()
+        await self.models.close()
         await self.backends.close()
         _log.info("session_manager_shutdown_complete")
 
@@ -224,6 +252,16 @@ class Gateway:
         """While their connections are there, so that servers hear what nobody waits for any more."""
         await self.workspaces.close()
         await self.pool.close()
+
+
+class _Told:
+    """Implements `sampling.context.ContextSource`."""
+
+    def __init__(self, middle: Middle) -> None:
+        self._middle = middle
+
+    async def context(self, scope: Scope, server: ServerName | None) -> Sequence[ServerContext]:
+        return [ServerContext(name, text) for name, text in await server_words(self._middle, scope, server)]
 
 
 def _with_local(
@@ -246,43 +284,24 @@ async def open_backends(
         await backends.close()
 
 
-Configuration: TypeAlias = tuple[Source, Loaded]
-"""Where the settings and definitions came from, and what stood there."""
-
-
-@contextmanager
-def _rereading(gateway: Gateway, configuration: Configuration | None) -> Iterator[Callable[[], None] | None]:
-    """What a SIGHUP does meanwhile. In a terminal it means that the terminal is closed, and ends us as it does any
-    program."""
-    if configuration is None:
-        yield None
-        return
-    source, loaded = configuration
-    reloading = Reloading(source, loaded, gateway.registry, gateway.middle.news, gateway.middle.clock)
-    if gateway.settings.watch_config:
-        reloading.watch()
-    try:
-        yield None if sys.stderr is not None and sys.stderr.isatty() else reloading.reload
-    finally:
-        reloading.close()
-
-
 async def serve_http(
     settings: Settings,
     definitions: Sequence[ServerDefinition],
     ready: Callable[[str], None] = lambda url: None,
     local: Sequence[LocalServer] = (),
-    configuration: Configuration | None = None,
+    approver: Approver | None = None,
 ) -> None:
-    """Until a signal says stop; a `configuration` is read again when it changes. Raises `OperatorFault` when the port
-    cannot be had, before anything is started."""
+    """Until a signal says stop. `approver` is asked about sampling instead of the client. Raises `OperatorFault` when
+    the port cannot be had, before anything is started."""
     listening = bind(settings.host, settings.port)
     gateway = Gateway(settings, definitions, local=local)
+    if approver is not None:
+        gateway.models.approve_by(approver)
     gateway.registry.listening_on(f"{listening.host}:{listening.port}")
     server = HttpServer(gateway.front, listening, settings.for_front())
     look_for_circles_less_often()
     keep_freed_memory()
-    with _rereading(gateway, configuration) as again, on_signals(server.stop, again):
+    with on_signals(server.stop):
         try:
             await server.serve(lambda: ready(listening.url))
         finally:
@@ -290,11 +309,7 @@ async def serve_http(
 
 
 async def serve_stdio(
-    settings: Settings,
-    definitions: Sequence[ServerDefinition],
-    path: str,
-    local: Sequence[LocalServer] = (),
-    configuration: Configuration | None = None,
+    settings: Settings, definitions: Sequence[ServerDefinition], path: str, local: Sequence[LocalServer] = ()
 ) -> None:
     """One client on our standard streams, until it closes its end or a signal says stop. The path names the surface."""
     claimed = claim_standard_streams()
@@ -306,7 +321,7 @@ async def serve_stdio(
     front = StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write)
     look_for_circles_less_often()
     keep_freed_memory()
-    with _rereading(gateway, configuration) as again, on_signals(front.stop, again):
+    with on_signals(front.stop):
         try:
             await front.run()
         finally:

@@ -354,7 +354,7 @@ def promises(pool: Pool) -> None:
 
 async def test_a_server_is_told_what_its_scope_can_be_asked_and_one_that_all_share_nothing(house: House) -> None:
     promises(house.pool)
-    house.pool.profile_of = lambda scope: FORM if scope == "a" else NO_ASKS
+    house.pool.profile_of = lambda server, scope: FORM if scope == "a" else NO_ASKS
     await house.pool.connection("files", "a")
     await house.pool.connection("files", "b")
     assert house.dialer.doors == [AskDoor(FORM), CLOSED]

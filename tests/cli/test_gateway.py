@@ -16,6 +16,7 @@ from emceepee.cli.gateway import said, surface_path
 from emceepee.cli.main import main
 from emceepee.config.settings import Settings
 from emceepee.errors import OperatorFault
+from emceepee.sampling.approvers.terminal import TerminalApprover
 
 
 @pytest.fixture(autouse=True)
@@ -29,15 +30,33 @@ class Started(list[tuple[Settings, list[str], Any]]):
     """What would have been started."""
 
     async def serve_http(
-        self, settings: Settings, definitions: Sequence[ServerDefinition], ready: Callable[[str], None], **more: Any
+        self,
+        settings: Settings,
+        definitions: Sequence[ServerDefinition],
+        ready: Callable[[str], None],
+        approver: object = None,
     ) -> None:
         self.append((settings, [definition.name for definition in definitions], "http"))
+        self.approver = approver
         ready("http://127.0.0.1:1234")
 
-    async def serve_stdio(
-        self, settings: Settings, definitions: Sequence[ServerDefinition], path: str, **more: Any
-    ) -> None:
+    async def serve_stdio(self, settings: Settings, definitions: Sequence[ServerDefinition], path: str) -> None:
         self.append((settings, [definition.name for definition in definitions], path))
+
+
+class Terminal:
+    def isatty(self) -> bool:
+        return True
+
+
+def test_whoever_sits_at_the_terminal_may_be_the_one_who_approves(started, tmp_path, monkeypatch) -> None:
+    config = tmp_path / "mcp.json"
+    config.write_text('{"mcpServers": {}, "emceepee": {"sampling": {"approver": "terminal"}}}')
+    assert main(["serve", "--config", str(config)]) == 1
+    assert not started
+    monkeypatch.setattr("sys.stdin", Terminal())
+    assert main(["serve", "--config", str(config)]) == 0
+    assert isinstance(started.approver, TerminalApprover)
 
 
 @pytest.fixture

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from emceepee.app import Gateway
+from emceepee.errors import ClientFault
 from examples.local_tools import poems
 from tests.conversations.house import House
 from tests.conversations.meta_client import meta
@@ -47,4 +50,15 @@ async def test_what_it_asks_is_answered_through_the_meta_tools_and_its_call_ends
     await client.use("respond_to_elicitation", **answer)
     ended = await client.use("get_task_result", task_id=told.said["task"]["taskId"], timeout_ms=1000)
     assert ended.said["text"] == "Old pond\n  Basho"
+    await made.close()
+
+
+async def test_the_program_around_the_gateway_calls_one_itself() -> None:
+    made = house()
+    result = await made.gateway.call_tool("poems", "read", {"text": "Old pond"})
+    assert result["structuredContent"] == {"text": "Old pond", "mood": None}
+    with pytest.raises(ClientFault, match="Server 'songs' not found"):
+        await made.gateway.call_tool("songs", "read", {})
+    with pytest.raises(ClientFault, match="Unknown tool: sing"):
+        await made.gateway.call_tool("poems", "sing", {})
     await made.close()

@@ -39,15 +39,15 @@ def call(asks: AskProfile = BY_TOOLS) -> Call:
 def test_only_who_has_our_tools_is_promised_to_answer_by_them() -> None:
     workspaces = places()
     asks = Asks(workspaces)
-    assert asks.usual("s") == NO_ASKS
+    assert asks.usual("files", "s") == NO_ASKS
     workspaces.at("s")
-    assert asks.usual("s") == NO_ASKS
+    assert asks.usual("files", "s") == NO_ASKS
     workspaces.at("s").by_tools = True
-    assert asks.usual("s") == BY_TOOLS
+    assert asks.usual("files", "s") == BY_TOOLS
     assert asks.promised("files", call(NO_ASKS), tools=True) == BY_TOOLS
     assert asks.promised("files", call(NO_ASKS)) == NO_ASKS
     asks.native_of = lambda scope: frozenset(("roots",))
-    assert asks.usual("s") == BY_TOOLS | {"roots"}
+    assert asks.usual("files", "s") == BY_TOOLS | {"roots"}
 
 
 class FakeEar:

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from emceepee.sampling.content_policy import ContentRule, filtered
+from emceepee.sampling.content_policy import filtered
+from emceepee.sampling.content_rule import ContentRule
 from emceepee.sampling.refusals import SamplingRefused
 from tests.sampling.models import said
 from tests.sampling.samples import PNG, text

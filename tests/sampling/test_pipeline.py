@@ -10,7 +10,7 @@ import pytest
 
 from emceepee.sampling.approval import RequestDialog, Verdict
 from emceepee.sampling.choice import Catalogue
-from emceepee.sampling.content_policy import ContentRule
+from emceepee.sampling.content_rule import ContentRule
 from emceepee.sampling.context import ServerContext
 from emceepee.sampling.provider import ProviderFailed
 from emceepee.sampling.refusals import SamplingRefused

@@ -119,7 +119,7 @@ class Pool:
         self.principal_of: Callable[[Scope], Scope] = lambda scope: scope
         self.on_attached: OnAttached = lambda connection, again: None
         self.door_of: DoorOf = lambda server, scopes, profile: CLOSED
-        self.profile_of: Callable[[Scope], AskProfile] = lambda scope: NO_ASKS
+        self.profile_of: Callable[[ServerName, Scope], AskProfile] = lambda server, scope: NO_ASKS
         """What can usually be asked in a scope, for a link that is made for no call."""
         self.on_scope_lost: OnScopeLost = lambda server, scope: None
         self.on_scope_expired: OnScopeLost = lambda server, scope: None
@@ -164,7 +164,7 @@ class Pool:
             profile = NO_ASKS
         elif profile is None:
             profile = next(iter(self._handles.get(scope, {}).get(server, ())), None)
-            profile = self.profile_of(scope) if profile is None else profile
+            profile = self.profile_of(server, scope) if profile is None else profile
         with self._arrival(scope, server, call) as arrival:
             return await self._arrive(arrival, definition, (scope, profile))
 
@@ -434,7 +434,7 @@ class Pool:
         profile = next((one.profile for one in own), None)
         if ending and definition is not None and not definition.disabled:
             # Beside the first, what else there was is made when it is needed.
-            profile = self.profile_of(scope) if profile is None else profile
+            profile = self.profile_of(server, scope) if profile is None else profile
             anew = self._supervisor(definition, (scope, profile))
             anew.connects += sum(one.connects for one in ending)
             anew.users.update(*(one.users for one in ending if one.profile == profile))

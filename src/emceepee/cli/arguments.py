@@ -80,7 +80,18 @@ def make_parser() -> argparse.ArgumentParser:
         help="an argument: JSON where it reads as JSON, text otherwise; or all of them as one JSON object",
     )
     _add_talking(call)
+    _add_audit(commands.add_parser("audit", help="read the records of sampling", allow_abbrev=False))
     return parser
+
+
+def _add_audit(audit: argparse.ArgumentParser) -> None:
+    audit.add_argument("file", nargs="?", metavar="FILE", help="default: the one of the configuration")
+    audit.add_argument("--config", action="append", default=argparse.SUPPRESS, metavar="FILE")
+    audit.add_argument("--server", metavar="NAME", help="only this server's")
+    audit.add_argument("--workspace", metavar="LABEL", help="only this workspace's, by its label in the records")
+    audit.add_argument("--outcome", choices=["answered", "refused", "failed", "cancelled"])
+    audit.add_argument("--limit", type=_count, default=100, metavar="N", help="the newest so many (default: 100)")
+    audit.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def _add_serve(serve: argparse.ArgumentParser) -> None:
@@ -129,6 +140,12 @@ def _add_talking(parser: argparse.ArgumentParser) -> None:
 def _port(text: str) -> int:
     if not text.isdigit() or int(text) > 65535:
         raise argparse.ArgumentTypeError("a port is a number from 0 to 65535")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError("this has to be a whole number, more than 0")
     return int(text)
 
 

@@ -17,18 +17,19 @@ from typing import Any
 
 from emceepee.backends.definition import ServerDefinition
 from emceepee.cli.printing import how_to_connect
-from emceepee.config.load import Loaded, Source
-from emceepee.config.settings import Timeouts, is_wildcard
+from emceepee.cli.terminal import approver
+from emceepee.config.load import Loaded, load
+from emceepee.config.settings import Settings, Timeouts, is_wildcard
 from emceepee.errors import OperatorFault
 from emceepee.observability import log_lines
+from emceepee.sampling.approval import Approver
 
 _log = logging.getLogger("emceepee.cli")
 
 
 def run_gateway(options: argparse.Namespace) -> int:
     serving = options.command == "serve"
-    source = Source(options.config or [], os.environ, Path.cwd(), said(options), serving)
-    loaded = source.read()
+    loaded = load(options.config or [], os.environ, Path.cwd(), said(options), serving)
     settings = loaded.settings
     if loaded.fatal:
         for problem in loaded.problems:
@@ -37,13 +38,14 @@ def run_gateway(options: argparse.Namespace) -> int:
     if serving and (exposure := settings.exposure_problem()):
         raise OperatorFault(exposure)
     path = None if serving else surface_path(options.surface, loaded.definitions)
+    person = approver(settings, serving)
     log_lines.start(settings.log_level, settings.log_format)
     _tell(loaded)
     from emceepee.cli.running import run
 
     if path is None:
-        return run(_serve(source, loaded))
-    return run(_stdio(source, loaded, path))
+        return run(_serve(settings, loaded.definitions, person))
+    return run(_stdio(settings, loaded.definitions, path))
 
 
 def said(options: argparse.Namespace) -> dict[str, Any]:
@@ -106,10 +108,8 @@ def _tell(loaded: Loaded) -> None:
     _log.info("config_loaded", extra={"data": {"files": files, "servers": names}})
 
 
-async def _serve(source: Source, loaded: Loaded) -> int:
+async def _serve(settings: Settings, definitions: tuple[ServerDefinition, ...], person: Approver | None) -> int:
     from emceepee.app import serve_http
-
-    settings = loaded.settings
 
     def ready(url: str) -> None:
         _log.info("listening", extra={"data": {"url": f"{url}/mcp"}})
@@ -119,7 +119,7 @@ async def _serve(source: Source, loaded: Loaded) -> int:
         if settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty()):
             print(how_to_connect(f"{url}/mcp", _called()), file=sys.stderr, flush=True)
 
-    await serve_http(settings, loaded.definitions, ready, configuration=(source, loaded))
+    await serve_http(settings, definitions, ready, approver=person)
     return 0
 
 
@@ -129,11 +129,11 @@ def _called() -> str:
     return "emceepee" if Path(path).name != "emceepee" or shutil.which("emceepee") else path
 
 
-async def _stdio(source: Source, loaded: Loaded, path: str) -> int:
+async def _stdio(settings: Settings, definitions: tuple[ServerDefinition, ...], path: str) -> int:
     from emceepee.app import serve_stdio
 
     if sys.stdin is not None and sys.stdin.isatty():
         hint = "emceepee waits for an MCP client on standard input. For HTTP: emceepee serve. For help: emceepee --help"
         print(hint, file=sys.stderr, flush=True)
-    await serve_stdio(loaded.settings, loaded.definitions, path, configuration=(source, loaded))
+    await serve_stdio(settings, definitions, path)
     return 0

@@ -40,6 +40,10 @@ def _command(options: argparse.Namespace) -> int:
             from emceepee.cli.check import check
 
             return check(options)
+        case "audit":
+            from emceepee.cli.audit import audit
+
+            return audit(options)
         case "tools" | "call":
             from emceepee.cli.talk import talk
 

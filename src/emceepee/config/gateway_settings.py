@@ -15,8 +15,10 @@ from typing import Any, TypeAlias
 from emceepee.config.fields import a
 from emceepee.config.jsonc import Node
 from emceepee.config.problems import Report
+from emceepee.config.sampling_settings import read_sampling
 from emceepee.config.settings import DEFAULTS, Limits, Settings, Timeouts
 from emceepee.config.variables import expand
+from emceepee.sampling.settings import SamplingOptions
 
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 
@@ -76,6 +78,9 @@ class _Group:
             default = getattr(self.defaults, name)
             if isinstance(default, Timeouts | Limits):
                 values |= _Group(f"{name}.", default, self.report, self.environment).read(member, place)
+            elif isinstance(default, SamplingOptions):
+                sampling = read_sampling(member, place, self.report, self.environment)
+                values |= {} if sampling is None else {name: sampling}
             elif (value := self._value(member, place, name, default)) is not None:
                 values[self.prefix + name] = value
         return values

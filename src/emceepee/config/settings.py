@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 
 from emceepee.front.settings import FrontSettings
 from emceepee.relay.settings import Profile, RelaySettings
+from emceepee.sampling.settings import SamplingOptions
 from emceepee.sessions.settings import SessionSettings
 from emceepee.state.settings import AskSettings, BufferSettings, EventSettings, StateSettings, TaskSettings
 
@@ -120,8 +121,6 @@ class Settings:
     """Which meta-tools are offered."""
     auto_connect: bool = True
     """A new workspace connects to every server at once, in the background; otherwise each when it is first used."""
-    watch_config: bool = True
-    """Whether the configuration is read again when its file changes; a SIGHUP does that in any case."""
     log_level: Level = "info"
     log_format: LogFormat = "auto"
     ask_in_tasks: bool = _RELAY.ask_in_tasks
@@ -135,6 +134,8 @@ class Settings:
     """Whether `execute_tool` answers at once when its server asks something, and the call goes on as a task."""
     timeouts: Timeouts = field(default_factory=Timeouts)
     limits: Limits = field(default_factory=Limits)
+    sampling: SamplingOptions = field(default_factory=SamplingOptions)
+    """Models that answer servers, and under which rules."""
 
     def exposure_problem(self) -> str | None:
         """Why listening like this is refused, with what to do; None when only this machine can reach us."""

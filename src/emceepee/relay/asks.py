@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeAlias
 
 from emceepee.errors import LimitReached
-from emceepee.relay.ladder import EVERY_STEP, AskPolicy, Step, deliverable, who_answers
+from emceepee.relay.ladder import EVERY_STEP, AskPolicy, Step, deliverable, model_in, who_answers
+from emceepee.relay.model_step import ModelStep, with_model
 from emceepee.sessions.workspace import Workspace
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.asks import NO_ASKS, AskDoor, AskProfile, Belonging, RaisedAsk, Withdraw
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.outcomes import Failed, Outcome
+from emceepee.vocabulary.outcomes import Failed, Outcome, Wanted
 from emceepee.vocabulary.raw_json import read_text
 
 _log = logging.getLogger("emceepee.relay")
@@ -59,6 +60,7 @@ class Asks:
         self._waited_for: dict[int, Callable[[], None]] = {}
         self.native_of: Callable[[Scope], AskProfile] = lambda scope: NO_ASKS
         """What the client of a scope usually can be asked itself."""
+        self.model: ModelStep | None = None
 
     # -- what is promised
 
@@ -66,9 +68,9 @@ class Asks:
         """For a new link."""
         return AskDoor(profile, functools.partial(self.take, server, scopes))
 
-    def usual(self, scope: Scope) -> AskProfile:
+    def usual(self, server: ServerName, scope: Scope) -> AskProfile:
         """What can be asked in a scope, for a connection that is made for no call."""
-        return self.native_of(scope) | self.by_tools(scope)
+        return self._with_model(server, scope, self.native_of(scope) | self.by_tools(scope))
 
     def by_tools(self, scope: Scope) -> AskProfile:
         workspace = self._with_tools(scope)
@@ -78,11 +80,24 @@ class Asks:
         """What the server may ask in the course of this call; `tools` where its client has our tools."""
         native = call.asks
         policy = self._policy_of(server)
-        return deliverable(policy, native, self.by_tools(call.caller.scope) if tools else NO_ASKS)
+        profile = deliverable(policy, native, self.by_tools(call.caller.scope) if tools else NO_ASKS)
+        return profile if self.model is None else self._with_model(server, call.caller.scope, profile)
+
+    def _with_model(self, server: ServerName, scope: Scope, profile: AskProfile) -> AskProfile:
+        model = self.model
+        return profile if model is None else with_model(profile, model.rule(server, scope), model.takes)
 
     def _with_tools(self, scope: Scope) -> Workspace | None:
         workspace = self._workspaces.find(scope)
         return workspace if workspace is not None and workspace.by_tools else None
+
+    def goes_to_model(self, server: ServerName, call: Call, wants: Iterable[Wanted]) -> bool:
+        """Whether a model answers some of what is wanted in the course of this call, though its client may answer the
+        rest."""
+        if self.model is None or all(wanted.kind != "sampling" for wanted in wants):
+            return False
+        rule = self.model.rule(server, call.caller.scope)
+        return rule == "always" or (rule == "otherwise" and "sampling" not in call.caller.capabilities)
 
     # -- what is asked
 
@@ -96,11 +111,19 @@ class Asks:
             there.append("native")
         if workspace is not None and ask.wanted in BY_TOOLS:
             there.append("tools")
-        step = who_answers(there, self._policy_of(server).ladder(ask.kind))
+        ladder = self._policy_of(server).ladder(ask.kind)
+        scope = _asking(scopes, ask)
+        if self.model is not None and ask.kind == "sampling":
+            there.append("model")
+            ladder = model_in(ladder, self.model.rule(server, scope))
+        step = who_answers(there, ladder)
         if step == "native" and carrier is not None and carrier.ear is not None:
             return carrier.ear.ask(self._told(server, "native", _labelled(ask)))
         if step == "tools" and workspace is not None:
             return self._show(server, workspace, self._told(server, "tools", ask))
+        if step == "model" and self.model is not None:
+            climb = functools.partial(self.take, server, scopes)
+            return self.model.take(server, scope, self._told(server, "model", ask), climb)
         return self._refused(server, ask)
 
     def _belonging(self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk) -> RaisedAsk:
@@ -160,6 +183,11 @@ class Asks:
         interrupt = self._waited_for.get(id(call))
         if interrupt is not None:
             interrupt()
+
+
+def _asking(scopes: Collection[Scope], ask: RaisedAsk) -> Scope:
+    """Whose rules hold for it."""
+    return ask.belonging.calls[-1].caller.scope if ask.belonging.calls else min(scopes)
 
 
 def _labelled(ask: RaisedAsk) -> RaisedAsk:

@@ -81,7 +81,7 @@ class Calls:
             finally:
                 self._between.discard(id(call))
             answered = await connection.request(call, on_notice, timeout)
-        if type(answered) is not InputNeeded or call.relays_asks:
+        if type(answered) is not InputNeeded or (call.relays_asks and not self._rounds.is_for(server, call, answered)):
             return answered
         return await self._rounds.drive(
             server, call, answered, lambda: self._carried(server, call, on_notice, timeout, None)

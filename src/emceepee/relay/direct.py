@@ -28,7 +28,7 @@ from emceepee.relay.surface import Description, Listener, OnNotice
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.transparent import GENEROUS, LISTED, owner_among, unknown_method
 from emceepee.relay.watch import Standing
-from emceepee.vocabulary.calls import Call, Caller
+from emceepee.vocabulary.calls import MAY_ASK, Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
 from emceepee.vocabulary.outcomes import Answered, CacheHints, Done, Failed
@@ -161,17 +161,20 @@ class Direct:
     # -- carrying
 
     async def _pass(self, server: ServerName, call: Call, put: Fields, on_notice: OnNotice | None) -> Answered:
-        """`put` replaces what names something of this server."""
-        onward = replace(call, params=call.params | put)
         patience = self._timeout if call.ear is None else self._longest
-        return await self._middle.calls.carry(server, onward, on_notice, patience)
+        return await self._middle.calls.carry(server, self._onward(server, call, put), on_notice, patience)
+
+    def _onward(self, server: ServerName, call: Call, put: Fields) -> Call:
+        """`put` replaces what names something of this server."""
+        asks = self._middle.asks.promised(server, call) if call.method in MAY_ASK else call.asks
+        return replace(call, params=call.params | put, asks=asks)
 
     async def _call_tool(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         server, own = await self._find("tools", call, _text(call.params, "name"))
         name = {"name": to_raw(own)}
         if call.tasks in TAKE_TASKS:
             mark = functools.partial(self._mark_wrapped, server, call.caller.scope, own)
-            return await carry_long(self._middle, server, replace(call, params=call.params | name), on_notice, mark)
+            return await carry_long(self._middle, server, self._onward(server, call, name), on_notice, mark)
         if call.tasks == "silent":
             # A tool that must be run as a task is one among others here: it is run, and its client waits.
             call.tasks = "unable"

@@ -2,6 +2,7 @@
 
     native    the client itself, if it declared that it can be asked
     tools     the client by our tools, if it uses them
+    model     for sampling, a configured model, by its own rule: before the client, or where no client can
     refuse    nobody, and the server is told so
 
 Which steps there are for a server's asks of a kind is a policy of its configuration. The one rule: an ask goes to one
@@ -14,10 +15,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from emceepee.relay.model_step import ModelRule
 from emceepee.vocabulary.asks import AskKind, AskProfile
 from emceepee.vocabulary.profiles import KIND_OF
 
-Step: TypeAlias = Literal["native", "tools", "refuse"]
+Step: TypeAlias = Literal["native", "tools", "model", "refuse"]
 
 LADDER: tuple[Step, ...] = ("native", "tools")
 
@@ -44,7 +46,7 @@ def deliverable(policy: AskPolicy, native: AskProfile, tools: AskProfile) -> Ask
     """What can be promised to a server: of each kind, what some step of its ladder can take."""
     if not native and not tools:
         return native
-    of = {"native": native, "tools": tools, "refuse": frozenset[str]()}
+    of = {"native": native, "tools": tools, "model": frozenset[str](), "refuse": frozenset[str]()}
     return frozenset(
         one for one in native | tools if any(one in of[step] for step in _before_refusal(policy.ladder(KIND_OF[one])))
     )
@@ -52,3 +54,10 @@ def deliverable(policy: AskPolicy, native: AskProfile, tools: AskProfile) -> Ask
 
 def _before_refusal(ladder: tuple[Step, ...]) -> tuple[Step, ...]:
     return ladder[: ladder.index("refuse")] if "refuse" in ladder else ladder
+
+
+def model_in(ladder: tuple[Step, ...], rule: ModelRule) -> tuple[Step, ...]:
+    """The ladder of a sampling request where a model may answer."""
+    if rule == "always":
+        return ("model", *ladder)
+    return (*_before_refusal(ladder), "model") if rule == "otherwise" else ladder

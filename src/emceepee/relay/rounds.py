@@ -38,6 +38,11 @@ class Rounds:
         self._asks = asks
         self._clock = clock
         self._new_id = new_id
+        self._driven: set[int] = set()
+
+    def is_for(self, server: ServerName, call: Call, needed: InputNeeded) -> bool:
+        """Whether somebody else than a client that would call again by itself has to be asked, for some of it."""
+        return id(call) not in self._driven and self._asks.goes_to_model(server, call, needed.wants.values())
 
     async def drive(self, server: ServerName, call: Call, needed: InputNeeded, again: Again) -> Outcome:
         """Raises what `again` raises. Cancelled, it takes back what is asked."""
@@ -45,6 +50,7 @@ class Rounds:
         wait = _FIRST_PAUSE
         # For its whole length the call is ours: what is needed next comes here.
         call.relays_asks = True
+        self._driven.add(id(call))
         try:
             for _ in range(MAX_ROUNDS):
                 if needed.wants:
@@ -63,6 +69,7 @@ class Rounds:
                     return answered
                 needed = answered
         finally:
+            self._driven.discard(id(call))
             call.relays_asks = False
             call.answers = call.state = None
         return failure(call, f"Server '{server}' asked again and again: too many rounds ({MAX_ROUNDS})")

@@ -22,7 +22,7 @@ from emceepee.relay.pages import cut, read_cursor
 from emceepee.relay.surface import Description, Listener, OnNotice
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.watch import Standing
-from emceepee.vocabulary.calls import Call, Caller
+from emceepee.vocabulary.calls import MAY_ASK, Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
 from emceepee.vocabulary.outcomes import Answered, Done, Outcome
@@ -70,6 +70,8 @@ class Transparent:
 
     async def carry(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         if call.method in RELAYED:
+            if call.method in MAY_ASK:
+                call.asks = self._middle.asks.promised(self._server, call)
             if call.tasks in TAKE_TASKS:
                 mark = functools.partial(self._mark_wrapped, call)
                 return await carry_long(self._middle, self._server, call, on_notice, mark)

@@ -6,7 +6,7 @@ The one rule: an approver says yes or no, or changes what it was shown; it never
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from emceepee.sampling.content import Json
 from emceepee.sampling.refusals import RejectionType
@@ -24,6 +24,8 @@ class RequestDialog:
     risks: tuple[str, ...] = ()
     allow_edit: bool = True
     show_risks: bool = True
+    ask: str = ""
+    """Which request it is, for whoever has to know its caller."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,6 +35,10 @@ class AnswerDialog:
     params: Json
     answer: Json
     allow_edit: bool = True
+    ask: str = ""
+
+
+Dialog: TypeAlias = RequestDialog | AnswerDialog
 
 
 @dataclass(slots=True, frozen=True)

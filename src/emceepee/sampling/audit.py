@@ -27,11 +27,16 @@ class AuditLog(Protocol):
         """Returns soon and never raises: a request is not refused because its record could not be kept."""
         ...
 
+    def close(self) -> None: ...
+
 
 class NoAudit:
     """Implements `AuditLog` where nobody reads it; the log line of each request stays."""
 
     def record(self, entry: Json) -> None:
+        pass
+
+    def close(self) -> None:
         pass
 
 

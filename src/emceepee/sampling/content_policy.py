@@ -5,22 +5,12 @@ The one rule: a change is visible, in the stop reason `contentFilter`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from emceepee.sampling.content import Json
+from emceepee.sampling.content_rule import ContentRule
 from emceepee.sampling.refusals import answer_rejected
 from emceepee.sampling.response import CONTENT_FILTER
-
-
-@dataclass(slots=True, frozen=True)
-class ContentRule:
-    """`replacement` None stops the answer."""
-
-    name: str
-    pattern: re.Pattern[str]
-    replacement: str | None = None
 
 
 def filtered(answer: Json, rules: Sequence[ContentRule]) -> Json:

@@ -15,6 +15,7 @@ Need: TypeAlias = Literal["image", "audio", "tools"]
 Option: TypeAlias = Literal["temperature", "stop"]
 
 NEEDS: tuple[Need, ...] = ("image", "audio", "tools")
+OPTIONS: tuple[Option, ...] = ("temperature", "stop")
 
 
 @dataclass(slots=True, frozen=True)

@@ -30,7 +30,8 @@ from emceepee.sampling.audit import AuditLog, End, NoAudit, Trail
 from emceepee.sampling.budget import Budgets, Exhausted, Reservation
 from emceepee.sampling.choice import Catalogue, Choice, choose
 from emceepee.sampling.content import Json
-from emceepee.sampling.content_policy import ContentRule, filtered
+from emceepee.sampling.content_policy import filtered
+from emceepee.sampling.content_rule import ContentRule
 from emceepee.sampling.context import ContextSource, NoContext, granted, with_context
 from emceepee.sampling.model import needs_of
 from emceepee.sampling.provider import Provider, ProviderFailed
@@ -161,7 +162,7 @@ class Pipeline:
         return with_context(params, pieces, self._settings.max_context)
 
     async def _approved(self, asked: SamplingAsk, params: Json, trail: Trail) -> Json:
-        dialog = RequestDialog(asked.scope, asked.server, params, risks_of(params))
+        dialog = RequestDialog(asked.scope, asked.server, params, risks_of(params), ask=asked.id)
         verdict = await self._decided(self._parts.approver.approve(dialog), "request")
         trail.approved_by = verdict.by
         if not verdict.approved:
@@ -173,9 +174,8 @@ class Pipeline:
 
     async def _reviewed(self, asked: SamplingAsk, params: Json, answer: Json, trail: Trail) -> Json:
         answer = filtered(answer, self._parts.rules)
-        verdict = await self._decided(
-            self._parts.approver.review(AnswerDialog(asked.scope, asked.server, params, answer)), "answer"
-        )
+        dialog = AnswerDialog(asked.scope, asked.server, params, answer, ask=asked.id)
+        verdict = await self._decided(self._parts.approver.review(dialog), "answer")
         trail.reviewed_by = verdict.by
         if not verdict.approved:
             raise answer_rejected(verdict.reason or "User declined the answer", verdict.kind)

@@ -19,11 +19,11 @@ from emceepee.sampling.problem import (
     wrong_kind,
 )
 from emceepee.sampling.refusals import invalid
+from emceepee.sampling.settings import DEFAULT_MAX_TEMPERATURE
 from emceepee.sampling.tool_checks import offer_problems, order_problems
 
 CONTEXTS = ("none", "thisServer", "allServers")
 PRIORITIES = ("costPriority", "speedPriority", "intelligencePriority")
-DEFAULT_MAX_TEMPERATURE = 1.0
 
 
 def check(params: Any, max_temperature: float = DEFAULT_MAX_TEMPERATURE) -> dict[str, Any]:

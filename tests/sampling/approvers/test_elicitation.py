@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from emceepee.sampling.approval import AnswerDialog, RequestDialog, Verdict
-from emceepee.sampling.approvers.elicitation import ElicitationApprover
+from emceepee.sampling.approval import AnswerDialog, Dialog, RequestDialog, Verdict
+from emceepee.sampling.approvers.elicitation import NOBODY_IN_TIME, ElicitationApprover
 from emceepee.state.answer_checks import elicitation_problem
 from tests.sampling.models import said
 from tests.sampling.samples import request, user
@@ -19,10 +19,10 @@ ANSWERED = AnswerDialog("local", "tuner", request(), said("blue"))
 class Person:
     def __init__(self, answer: dict[str, Any] | None) -> None:
         self.answer = answer
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.asked: list[tuple[Dialog, dict[str, Any]]] = []
 
-    async def elicit(self, scope: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        self.asked.append((scope, params))
+    async def elicit(self, dialog: Dialog, params: dict[str, Any]) -> dict[str, Any] | None:
+        self.asked.append((dialog, params))
         return self.answer
 
 
@@ -34,8 +34,8 @@ def accept(**content: Any) -> dict[str, Any]:
 async def test_the_form_shows_the_request_and_its_risks_and_can_be_answered() -> None:
     person = Person(accept(approve=True))
     assert await ElicitationApprover(person.elicit).approve(ASKED) == Verdict(True, "elicitation")
-    ((scope, params),) = person.asked
-    assert scope == "local"
+    ((dialog, params),) = person.asked
+    assert dialog is ASKED
     assert "Explain tides" in params["message"]
     assert "Mind: images leave." in params["message"]
     assert elicitation_problem(params, accept(approve=True, changed="x")) is None
@@ -50,6 +50,7 @@ async def test_the_form_shows_the_request_and_its_risks_and_can_be_answered() ->
         (accept(approve="true"), "explicit"),
         ({"action": "accept"}, "explicit"),
         (None, "policy"),
+        (NOBODY_IN_TIME, "timeout"),
     ],
 )
 async def test_whatever_is_no_clear_yes_is_a_no(answer: dict[str, Any] | None, kind: str) -> None:

