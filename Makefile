@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed lock clean
+.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed faults lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,6 +66,7 @@ fmt: .venv/dev  ## format, and mend what the linter can mend
 docs: .venv/dev  ## write anew what the documents show: diagrams, and what commands print
 	$(PY) -m tools.diagrams --write
 	$(PY) -m tools.transcripts --write
+	$(PY) -m tests.interop.job --write
 
 acceptance: .venv/dev  ## ids no test shows; some families only: make acceptance FAMILY="C-DISP EB-A"
 	@$(PY) -m tools.acceptance $(FAMILY) $(ARGS)
@@ -88,6 +89,9 @@ soak: .venv/dev  ## twice a thousand sessions and ten thousand calls, and a coun
 
 killed: .venv/dev  ## 500 clients of each era are killed in the middle of calls and waits; nothing may be lost (Linux)
 	$(PY) -m tests.killed $(ARGS)
+
+faults: .venv/dev  ## servers that break in every way, behind each transport, in the middle of everything: the table
+	$(PY) -m pytest -q -s tests/faults/test_matrix.py $(ARGS)
 
 # --- the house itself
 

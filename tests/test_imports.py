@@ -99,6 +99,13 @@ ARROWS: dict[str, dict[str, str]] = {
         "sampling.providers.definition": "who serves it, and what is missing for that",
         "sampling.content_rule": "what an answer must not contain is written by the operator",
     },
+    "reloading": {
+        "config": "what is read again, and what of it is a change",
+        "backends.definition": "a changed server is another definition",
+        "backends.registry": "where changes are put",
+        "relay.news": "sessions are told of them",
+        "runtime.clock": "how often files are looked at",
+    },
     "cli": {
         "config": "a command starts from settings",
         "app": "`serve` and the plain command run it",

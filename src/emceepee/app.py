@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from emceepee import __version__
 from emceepee.backends.definition import InProcess, ServerDefinition
@@ -23,6 +24,7 @@ from emceepee.backends.in_memory import InProcessServer
 from emceepee.backends.pool import Pool
 from emceepee.backends.registry import Registry
 from emceepee.backends.warden import Warden
+from emceepee.config.load import Loaded, Source
 from emceepee.config.settings import DEFAULTS, Settings
 from emceepee.errors import ClientFault
 from emceepee.front.http import HttpFront
@@ -44,6 +46,7 @@ from emceepee.relay.server_words import server_words
 from emceepee.relay.surface import Surface
 from emceepee.relay.transparent import Transparent
 from emceepee.relay.url_visits import UrlVisits
+from emceepee.reloading import Reloading
 from emceepee.runtime.clock import Clock, SystemClock
 from emceepee.runtime.garbage import look_for_circles_less_often
 from emceepee.runtime.heap import keep_freed_memory
@@ -284,15 +287,37 @@ async def open_backends(
         await backends.close()
 
 
+Configuration: TypeAlias = tuple[Source, Loaded]
+"""Where the settings and definitions came from, and what stood there."""
+
+
+@contextmanager
+def _rereading(gateway: Gateway, configuration: Configuration | None) -> Iterator[Callable[[], None] | None]:
+    """What a SIGHUP does meanwhile. In a terminal it means that the terminal is closed, and ends us as it does any
+    program."""
+    if configuration is None:
+        yield None
+        return
+    source, loaded = configuration
+    reloading = Reloading(source, loaded, gateway.registry, gateway.middle.news, gateway.middle.clock)
+    if gateway.settings.watch_config:
+        reloading.watch()
+    try:
+        yield None if sys.stderr is not None and sys.stderr.isatty() else reloading.reload
+    finally:
+        reloading.close()
+
+
 async def serve_http(
     settings: Settings,
     definitions: Sequence[ServerDefinition],
     ready: Callable[[str], None] = lambda url: None,
     local: Sequence[LocalServer] = (),
+    configuration: Configuration | None = None,
     approver: Approver | None = None,
 ) -> None:
-    """Until a signal says stop. `approver` is asked about sampling instead of the client. Raises `OperatorFault` when
-    the port cannot be had, before anything is started."""
+    """Until a signal says stop; a `configuration` is read again when it changes, and `approver` is asked about sampling
+    instead of the client. Raises `OperatorFault` when the port cannot be had, before anything is started."""
     listening = bind(settings.host, settings.port)
     gateway = Gateway(settings, definitions, local=local)
     if approver is not None:
@@ -301,7 +326,7 @@ async def serve_http(
     server = HttpServer(gateway.front, listening, settings.for_front())
     look_for_circles_less_often()
     keep_freed_memory()
-    with on_signals(server.stop):
+    with _rereading(gateway, configuration) as again, on_signals(server.stop, again):
         try:
             await server.serve(lambda: ready(listening.url))
         finally:
@@ -309,7 +334,11 @@ async def serve_http(
 
 
 async def serve_stdio(
-    settings: Settings, definitions: Sequence[ServerDefinition], path: str, local: Sequence[LocalServer] = ()
+    settings: Settings,
+    definitions: Sequence[ServerDefinition],
+    path: str,
+    local: Sequence[LocalServer] = (),
+    configuration: Configuration | None = None,
 ) -> None:
     """One client on our standard streams, until it closes its end or a signal says stop. The path names the surface."""
     claimed = claim_standard_streams()
@@ -321,7 +350,7 @@ async def serve_stdio(
     front = StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write)
     look_for_circles_less_often()
     keep_freed_memory()
-    with on_signals(front.stop):
+    with _rereading(gateway, configuration) as again, on_signals(front.stop, again):
         try:
             await front.run()
         finally:

@@ -30,17 +30,15 @@ class Started(list[tuple[Settings, list[str], Any]]):
     """What would have been started."""
 
     async def serve_http(
-        self,
-        settings: Settings,
-        definitions: Sequence[ServerDefinition],
-        ready: Callable[[str], None],
-        approver: object = None,
+        self, settings: Settings, definitions: Sequence[ServerDefinition], ready: Callable[[str], None], **more: Any
     ) -> None:
         self.append((settings, [definition.name for definition in definitions], "http"))
-        self.approver = approver
+        self.approver = more.get("approver")
         ready("http://127.0.0.1:1234")
 
-    async def serve_stdio(self, settings: Settings, definitions: Sequence[ServerDefinition], path: str) -> None:
+    async def serve_stdio(
+        self, settings: Settings, definitions: Sequence[ServerDefinition], path: str, **more: Any
+    ) -> None:
         self.append((settings, [definition.name for definition in definitions], path))
 
 

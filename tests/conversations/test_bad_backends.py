@@ -92,10 +92,14 @@ async def street(front: str, behind: str) -> AsyncIterator[Open]:
 
 
 def fault(answer: AsgiAnswer, reason: str) -> Json:
-    """The error an answer must be: ours, under its code, and naming the server."""
+    """The error an answer must be: ours, under its code, naming the server, and with evidence where nobody knows the
+    outcome."""
     error: Json = response_of(answer)["error"]
     assert error["code"] == INTERNAL, error
-    assert error["data"] == {"reason": reason, "server": "bad"}, error
+    data = dict(error["data"])
+    assert ("evidence" in data) == (reason == "outcome_unknown"), error
+    data.pop("evidence", None)
+    assert data == {"reason": reason, "server": "bad"}, error
     return error
 
 

@@ -34,3 +34,13 @@ async def test_afterwards_signals_do_what_they_did() -> None:
     with on_signals(lambda: None):
         assert signal.getsignal(signal.SIGTERM) != before
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+async def test_a_hang_up_asks_for_what_there_is_for_it_and_ends_nothing() -> None:
+    asked = asyncio.Event()
+    before = signal.getsignal(signal.SIGHUP)
+    with on_signals(lambda: None, asked.set):
+        os.kill(os.getpid(), signal.SIGHUP)
+        async with asyncio.timeout(5):
+            await asked.wait()
+    assert signal.getsignal(signal.SIGHUP) == before

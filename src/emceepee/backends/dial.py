@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import Raw
 
@@ -29,17 +29,19 @@ from emceepee.backends.era_probe import (
     judge_fault,
 )
 from emceepee.backends.http_client import HttpClient
+from emceepee.backends.http_endpoint import HttpSettings
 from emceepee.backends.http_sse import SseTransport
 from emceepee.backends.in_memory import InMemoryTransport, InProcessServer
 from emceepee.backends.legacy_link import LegacyLink, Refused
 from emceepee.backends.modern_link import ModernLink
-from emceepee.backends.stdio import StdioTransport
+from emceepee.backends.stdio import LIMITS, StdioTransport
 from emceepee.backends.streamable_http import HttpTransport
 from emceepee.backends.transport import HttpRefusal, Transport
 from emceepee.backends.warden import Warden
 from emceepee.eras.modern import towards_backend as modern
 from emceepee.eras.revisions import MODERN
 from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
+from emceepee.framing.json_text import Limits
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.asks import CLOSED, AskDoor
@@ -70,6 +72,8 @@ class Doors:
     warden: Warden
     hosted: Mapping[str, Callable[[], InProcessServer]]
     """Servers in this process, by name; each connection gets one of its own."""
+    over_http: HttpSettings = field(default_factory=HttpSettings)
+    over_pipes: Limits = LIMITS
 
 
 class ServerDialer:
@@ -111,7 +115,8 @@ class ServerDialer:
             except HttpRefusal as refusal:
                 if endpoint.kind != "auto" or refusal.status not in NOT_THIS_WAY:
                     raise
-        old = SseTransport(definition.name, endpoint.url, endpoint.headers, self._doors.http, self._clock)
+        doors = self._doors
+        old = SseTransport(definition.name, endpoint.url, endpoint.headers, doors.http, self._clock, doors.over_http)
         return await self._legacy(self._converse(definition, old), owner, HANDSHAKE_SECONDS_HTTP)
 
     async def _dial_streamable(self, definition: ServerDefinition, endpoint: HttpEndpoint, owner: Owner) -> Link:
@@ -127,7 +132,8 @@ class ServerDialer:
             return await self._second_thought(definition, refused, self._http(definition, endpoint), owner)
 
     def _http(self, definition: ServerDefinition, endpoint: HttpEndpoint) -> HttpTransport:
-        return HttpTransport(definition.name, endpoint.url, endpoint.headers, self._doors.http, self._clock)
+        doors = self._doors
+        return HttpTransport(definition.name, endpoint.url, endpoint.headers, doors.http, self._clock, doors.over_http)
 
     # -- pipes: child processes, and servers in this process
 
@@ -165,7 +171,8 @@ class ServerDialer:
 
     def _pipe(self, definition: ServerDefinition) -> Transport:
         if isinstance(definition.launch, StdioLaunch):
-            return StdioTransport(definition.name, definition.launch, self._clock, self._doors.warden)
+            doors, launch = self._doors, definition.launch
+            return StdioTransport(definition.name, launch, self._clock, doors.warden, limits=doors.over_pipes)
         assert isinstance(definition.launch, InProcess)
         host = self._doors.hosted.get(definition.launch.name)
         if host is None:

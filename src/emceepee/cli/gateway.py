@@ -18,8 +18,8 @@ from typing import Any
 from emceepee.backends.definition import ServerDefinition
 from emceepee.cli.printing import how_to_connect
 from emceepee.cli.terminal import approver
-from emceepee.config.load import Loaded, load
-from emceepee.config.settings import Settings, Timeouts, is_wildcard
+from emceepee.config.load import Loaded, Source
+from emceepee.config.settings import Timeouts, is_wildcard
 from emceepee.errors import OperatorFault
 from emceepee.observability import log_lines
 from emceepee.sampling.approval import Approver
@@ -29,7 +29,8 @@ _log = logging.getLogger("emceepee.cli")
 
 def run_gateway(options: argparse.Namespace) -> int:
     serving = options.command == "serve"
-    loaded = load(options.config or [], os.environ, Path.cwd(), said(options), serving)
+    source = Source(options.config or [], os.environ, Path.cwd(), said(options), serving)
+    loaded = source.read()
     settings = loaded.settings
     if loaded.fatal:
         for problem in loaded.problems:
@@ -44,8 +45,8 @@ def run_gateway(options: argparse.Namespace) -> int:
     from emceepee.cli.running import run
 
     if path is None:
-        return run(_serve(settings, loaded.definitions, person))
-    return run(_stdio(settings, loaded.definitions, path))
+        return run(_serve(source, loaded, person))
+    return run(_stdio(source, loaded, path))
 
 
 def said(options: argparse.Namespace) -> dict[str, Any]:
@@ -108,8 +109,10 @@ def _tell(loaded: Loaded) -> None:
     _log.info("config_loaded", extra={"data": {"files": files, "servers": names}})
 
 
-async def _serve(settings: Settings, definitions: tuple[ServerDefinition, ...], person: Approver | None) -> int:
+async def _serve(source: Source, loaded: Loaded, person: Approver | None) -> int:
     from emceepee.app import serve_http
+
+    settings = loaded.settings
 
     def ready(url: str) -> None:
         _log.info("listening", extra={"data": {"url": f"{url}/mcp"}})
@@ -119,7 +122,7 @@ async def _serve(settings: Settings, definitions: tuple[ServerDefinition, ...], 
         if settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty()):
             print(how_to_connect(f"{url}/mcp", _called()), file=sys.stderr, flush=True)
 
-    await serve_http(settings, definitions, ready, approver=person)
+    await serve_http(settings, loaded.definitions, ready, configuration=(source, loaded), approver=person)
     return 0
 
 
@@ -129,11 +132,11 @@ def _called() -> str:
     return "emceepee" if Path(path).name != "emceepee" or shutil.which("emceepee") else path
 
 
-async def _stdio(settings: Settings, definitions: tuple[ServerDefinition, ...], path: str) -> int:
+async def _stdio(source: Source, loaded: Loaded, path: str) -> int:
     from emceepee.app import serve_stdio
 
     if sys.stdin is not None and sys.stdin.isatty():
         hint = "emceepee waits for an MCP client on standard input. For HTTP: emceepee serve. For help: emceepee --help"
         print(hint, file=sys.stderr, flush=True)
-    await serve_stdio(settings, definitions, path)
+    await serve_stdio(loaded.settings, loaded.definitions, path, configuration=(source, loaded))
     return 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -38,6 +38,33 @@ class Loaded:
     @property
     def errors(self) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.severity == "error")
+
+
+@dataclass(slots=True, frozen=True)
+class Source:
+    """Where a configuration is read from, again and again: the arguments of `load`."""
+
+    given: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    said: Mapping[str, Any] = field(default_factory=dict)
+    listens: bool = False
+
+    def read(self) -> Loaded:
+        return load(self.given, self.environment, self.folder, self.said, self.listens)
+
+    def stamp(self) -> object:
+        """Another value when the files may say something else: which they are, when each was written, how long it
+        is."""
+        return [(str(file), _stamp(file)) for file in find_files(self.given, self.environment, self.folder)]
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def load(

@@ -121,6 +121,8 @@ class Settings:
     """Which meta-tools are offered."""
     auto_connect: bool = True
     """A new workspace connects to every server at once, in the background; otherwise each when it is first used."""
+    watch_config: bool = True
+    """Whether the configuration is read again when its file changes; a SIGHUP does that in any case."""
     log_level: Level = "info"
     log_format: LogFormat = "auto"
     ask_in_tasks: bool = _RELAY.ask_in_tasks

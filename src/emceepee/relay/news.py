@@ -51,7 +51,7 @@ class News:
         if workspace is not None:
             workspace.disconnected(server)
 
-    def added(self, server: ServerName, url: str, by: Scope, replaced: bool) -> None:
+    def added(self, server: ServerName, url: str, by: Scope | None, replaced: bool) -> None:
         """Connected for the first time, under a new name, or anew at another address (X-BUG-46)."""
         if replaced:
             self._workspaces.server_removed(server, None)

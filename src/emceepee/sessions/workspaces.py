@@ -135,9 +135,11 @@ class Workspaces:
             if workspace.scope != but:
                 workspace.record(kind, server, data)
 
-    def server_added(self, name: ServerName, url: str, by: Scope) -> None:
-        """To all but the one who added it: he has his answer, and `server_connected` (X-CON-11)."""
-        self.broadcast("server_added", name, {"name": name, "url": url, "addedBy": scope_label(by)}, but=by)
+    def server_added(self, name: ServerName, url: str, by: Scope | None) -> None:
+        """To all but the one who added it: he has his answer, and `server_connected` (X-CON-11). To all where it was no
+        client."""
+        label = "configuration" if by is None else scope_label(by)
+        self.broadcast("server_added", name, {"name": name, "url": url, "addedBy": label}, but=by)
 
     def server_removed(self, name: ServerName, by: str | None) -> None:
         """To all (X-CON-10). `by` is a label. What was open there ends first, so that its events come before."""
