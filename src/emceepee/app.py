@@ -147,6 +147,8 @@ class Gateway:
         self.direct = Direct(self.middle)
         self._transparent: dict[ServerName, Transparent] = {}
         self.directory = Directory(clock, ids, settings.for_sessions())
+        self.middle.asks.native_of = self.directory.asks_of
+        self.middle.asks.ear_of = self.directory.ear_of
         self.pool.principal_of = self._principal_of
         keys = [key_of(text) for text in settings.state_keys] or [random_bytes(KEY_BYTES)]
         states = RequestStates(Seal(keys, random_bytes), slot, clock, random_bytes)

@@ -415,13 +415,3 @@ async def test_a_server_is_told_exactly_what_it_can_ask() -> None:
     assert (answers[3]["code"], answers[4]["code"]) == (-32602, -32602)
     assert (await client.use("get_elicitations")).said == {"elicitations": []}
     await house.close()
-
-
-async def test_a_server_that_is_used_as_it_is_can_ask_nothing_yet() -> None:
-    backend = shop()
-    house = House({"shop": backend})
-    client = await house.legacy_client("/servers/shop/mcp", capabilities={"elicitation": {}, "sampling": {}})
-    result = await client.result("tools/call", {"name": "paint"})
-    assert result["structuredContent"]["answers"][0]["code"] == -32601
-    assert wire(backend, "initialize")["capabilities"] == {}
-    await house.close()

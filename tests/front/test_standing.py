@@ -29,8 +29,10 @@ class Outlet:
         self.ended = True
 
 
-def standing() -> Standing:
-    return Standing.of(Session("/mcp", Caller("s.1"), "2025-11-25", InFlight(4), 0.0))
+def standing(ready: bool = True) -> Standing:
+    session = Session("/mcp", Caller("s.1"), "2025-11-25", InFlight(4), 0.0)
+    session.ready = ready
+    return Standing.of(session)
 
 
 def test_a_session_has_one_standing() -> None:
@@ -84,3 +86,15 @@ async def test_a_wish_made_while_the_session_ends_is_not_left_behind() -> None:
     await wish.close()
     await wish.start(surface)
     assert surface.listeners == []
+
+
+@pytest.mark.shows("C-SEQ-03")
+def test_a_client_that_is_not_ready_is_told_of_changes_when_it_is() -> None:
+    wish, outlet = standing(ready=False), Outlet()
+    wish.open(outlet)
+    wish.hear(ListChanged("tools"))
+    wish.hear(LogLine("info", {"level": to_raw("info")}))
+    assert outlet.said == []
+    wish._session.ready = True  # type: ignore[union-attr]
+    wish.flush()
+    assert outlet.said == ["notifications/tools/list_changed"]

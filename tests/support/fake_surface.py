@@ -60,6 +60,7 @@ class FakeSurface:
         self.levels: list[tuple[Scope, LogLevel]] = []
         self.schemas: dict[str, Raw] = {}
         self.forgotten: list[Scope] = []
+        self.roots_told: list[Scope] = []
         self.description = Description({"tools": Raw(b'{"listChanged":true}')}, "Use me")
         self.describing: Callable[[], Awaitable[None]] | None = None
         self.harmless = False
@@ -102,6 +103,9 @@ class FakeSurface:
 
     async def set_log_level(self, caller: Caller, level: LogLevel) -> None:
         self.levels.append((caller.scope, level))
+
+    async def roots_changed(self, caller: Caller) -> None:
+        self.roots_told.append(caller.scope)
 
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
         return self.schemas.get(tool)

@@ -105,7 +105,9 @@ class Bench:
         answer = await self.client.post(request("initialize", params, id=0), named, path).done()
         assert answer.status == 200, answer.body
         agreed = answer.json["result"]["protocolVersion"]
-        return {**named, "mcp-session-id": answer.headers["mcp-session-id"], "mcp-protocol-version": agreed}
+        session = {**named, "mcp-session-id": answer.headers["mcp-session-id"], "mcp-protocol-version": agreed}
+        await self.client.post(notification("notifications/initialized"), session, path).done()
+        return session
 
     async def ask(self, message: Any, headers: dict[str, str] | None = None, path: str | None = None) -> AsgiAnswer:
         return await self.client.post(message, headers, path).done()

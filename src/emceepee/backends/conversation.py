@@ -210,6 +210,10 @@ class Conversation:
     async def tell(self, method: str, params: bytes | Raw | None = None, headers: Sequence[Header] = ()) -> None:
         await self.transport.send(write_notification(method, params), None, headers)
 
+    def tell_soon(self, method: str, params: bytes | Raw | None = None) -> None:
+        """`tell`, where nobody can wait. Dropped when the server does not read."""
+        self._courtesy(write_notification(method, params))
+
     # -- deadlines: one timer for all questions, armed at the earliest
 
     def _arm(self, deadline: float | None) -> None:
@@ -227,6 +231,24 @@ class Conversation:
             if self.cancel_by_notice and notice is not None:
                 self._courtesy(notice)
         self._arm(self.peer.next_deadline())
+
+    def pause(self, call: Call) -> None:
+        """Its server waits for somebody: that is not the time of the call."""
+        for asked in self._carrying(call):
+            if asked.deadline is not None:
+                asked.left = asked.deadline - self._clock.now()
+                self.peer.postpone(asked, None)
+
+    def resume(self, call: Call) -> None:
+        """It waits no more."""
+        for asked in self._carrying(call):
+            if asked.left is not None:
+                self.peer.postpone(asked, self._clock.now() + asked.left)
+                asked.left = None
+                self._arm(asked.deadline)
+
+    def _carrying(self, call: Call) -> list[Asked]:
+        return [one for one in self.peer.waiting() if one.hearing is not None and one.hearing.call is call]
 
     # -- the reading path
 

@@ -20,6 +20,7 @@ from emceepee.backends.recovery import Identity
 from emceepee.backends.streamable_http import HttpTransport
 from emceepee.backends.transport import GET, PIPE, Origin
 from emceepee.eras.legacy import towards_backend as wire
+from emceepee.eras.legacy.asks import COMPLETE
 from emceepee.eras.modern.towards_backend import filter_tools
 from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
 from emceepee.protocol.inbound import Debt
@@ -113,6 +114,7 @@ class LegacyLink:
             self._about = wire.read_welcome(answer.result)
         except ValueError as error:
             raise BackendViolation(self._server, f"its answer to initialize is no welcome: {error}") from None
+        self._asks.revision = self._about.revision
         if self._http is not None:
             self._http.protocol_version = self._about.revision
         await self._conversation.tell("notifications/initialized")
@@ -192,7 +194,10 @@ class LegacyLink:
 
     def _outcome(self, call: Call, answer: Result | Failure, revision: str) -> Outcome:
         if isinstance(answer, Failure):
-            return wire.read_failed(call.method, answer.error)
+            failed = wire.read_failed(call.method, answer.error)
+            if failed.code == wire.URL_ELICITATION_REQUIRED and call.ear is not None:
+                self._asks.required(call, failed)
+            return failed
         try:
             done = wire.read_done(call.method, answer.result, revision, answer.fields)
         except ValueError as error:
@@ -252,6 +257,9 @@ class LegacyLink:
         return set().union(*(interest.uris for interest in self._wants.values()))
 
     def told(self, method: str, params: Raw | None, origin: Origin) -> None:
+        if method == COMPLETE:
+            self._asks.completed(params)
+            return
         notice = wire.read_notice(method, params)
         if notice is None:
             return

@@ -9,19 +9,30 @@ that it belongs to, or by the end of the link; and both sides hear of it.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from msgspec import Raw
 
 from emceepee.backends.conversation import Conversation
 from emceepee.backends.correlation import Running, belongs
 from emceepee.backends.transport import Origin
 from emceepee.eras.asks import given_up, read_ask
+from emceepee.eras.legacy.asks import answer_for, elicitation_id, read_complete, required_ids
+from emceepee.eras.meta import PROGRESS_TOKEN
+from emceepee.eras.revisions import LATEST_LEGACY
 from emceepee.protocol.inbound import Debt
-from emceepee.vocabulary.asks import AskDoor, AskKind, AskProfile, Belonging, RaisedAsk, Withdraw
+from emceepee.vocabulary.asks import AskDoor, AskKind, AskProfile, Belonging, Ear, RaisedAsk, Withdraw
 from emceepee.vocabulary.calls import MAY_ASK, Call
+from emceepee.vocabulary.notices import Progress
 from emceepee.vocabulary.outcomes import Failed, Outcome
+from emceepee.vocabulary.raw_json import to_raw
 
 CANCELLED_BY_SERVER = "cancelled by server"
 CALL_IS_OVER = "the call it belongs to was cancelled"
+
+MAX_VISITED = 256
+"""Addresses that somebody was sent to, of which it is remembered whom to tell when that is done."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,6 +47,8 @@ class LinkAsks:
         self._conversation = conversation
         self._door = door
         self._open: dict[Debt, _Open] = {}
+        self._visited: dict[str, Ear] = {}
+        self.revision = LATEST_LEGACY
 
     def __len__(self) -> int:
         return len(self._open)
@@ -52,13 +65,27 @@ class LinkAsks:
         belonging = self._belonging(owed)
         if belonging.certainty == "over":
             return given_up(read.kind)
-        settle = functools.partial(self._settle, owed)
-        taken = self._door.take(RaisedAsk(read.kind, read.wanted, read.params, belonging, settle))
+        settle = functools.partial(self._settle, owed, read.kind)
+        token = read.meta.get(PROGRESS_TOKEN)
+        on_progress = None if token is None else functools.partial(self._moved_on, owed, token)
+        taken = self._door.take(RaisedAsk(read.kind, read.wanted, read.params, belonging, settle, on_progress))
         if isinstance(taken, Failed):
             return taken
+        if read.wanted == "url" and (visited := elicitation_id(read.params)) is not None:
+            self._remember(visited, belonging.calls)
         if not owed.settled:
             self._open[owed] = _Open(read.kind, belonging, taken)
+            for call in belonging.calls:
+                self._conversation.pause(call)
         return None
+
+    def _closed(self, owed: Debt) -> _Open | None:
+        """It is open no more; what belongs to it goes on, if nothing else is asked in its course."""
+        one = self._open.pop(owed, None)
+        for call in () if one is None else one.belonging.calls:
+            if not any(call is other for left in self._open.values() for other in left.belonging.calls):
+                self._conversation.resume(call)
+        return one
 
     def _belonging(self, owed: Debt) -> Belonging:
         origin = owed.origin
@@ -70,15 +97,42 @@ class LinkAsks:
     def _running(self) -> list[tuple[str, Call]]:
         return [(key, call) for key, call in self._conversation.calls() if call.method in MAY_ASK]
 
-    def _settle(self, owed: Debt, outcome: Outcome) -> None:
-        self._open.pop(owed, None)
-        self._conversation.reply(owed, outcome)
+    def _settle(self, owed: Debt, kind: AskKind, outcome: Outcome) -> None:
+        self._closed(owed)
+        self._conversation.reply(owed, answer_for(kind, outcome, self.revision))
+
+    def _moved_on(self, owed: Debt, token: Raw, progress: Progress) -> None:
+        if not owed.settled:
+            params = to_raw({PROGRESS_TOKEN: token, **progress.params})
+            self._conversation.tell_soon("notifications/progress", params)
+
+    # -- addresses that somebody was sent to
+
+    def _remember(self, visited: str, calls: Sequence[Call]) -> None:
+        ear = next((call.ear for call in reversed(calls) if call.ear is not None), None)
+        if ear is None:
+            return
+        while len(self._visited) >= MAX_VISITED:
+            del self._visited[next(iter(self._visited))]
+        self._visited[visited] = ear
+
+    def required(self, call: Call, failed: Failed) -> None:
+        """A call has failed because somebody has to go to some addresses first."""
+        for visited in required_ids(failed.data):
+            self._remember(visited, (call,))
+
+    def completed(self, params: Raw | None) -> None:
+        """The server says that this is done: whoever was sent there is told, and nobody else."""
+        visited = read_complete(params)
+        ear = None if visited is None else self._visited.pop(visited, None)
+        if ear is not None and visited is not None:
+            ear.completed(visited)
 
     # -- ended without an answer
 
     def cancelled(self, owed: Debt) -> None:
         """By the server, which is owed nothing any more (X-BUG-54)."""
-        one = self._open.pop(owed, None)
+        one = self._closed(owed)
         if one is not None:
             one.withdraw(CANCELLED_BY_SERVER)
 
@@ -91,7 +145,7 @@ class LinkAsks:
         for owed, one in list(self._open.items()):
             own = {id(candidate) for candidate in one.belonging.calls}
             if id(call) in own and running.isdisjoint(own):
-                del self._open[owed]
+                self._closed(owed)
                 one.withdraw(CALL_IS_OVER)
                 self._conversation.reply(owed, given_up(one.kind))
 
@@ -103,5 +157,6 @@ class LinkAsks:
     def void(self, reason: str) -> None:
         self.write_off()
         left, self._open = self._open, {}
+        self._visited.clear()
         for one in left.values():
             one.withdraw(reason)

@@ -122,10 +122,8 @@ def undeclared(method: str) -> Failed:
     return Failed(METHOD_NOT_FOUND, f"{method} was not declared by this client")
 
 
-def given_up(kind: AskKind) -> Outcome:
-    """What a server hears whose question nobody will answer, because the call that it belongs to is over."""
+def given_up(kind: AskKind, why: str = "The call that this request belongs to was cancelled") -> Outcome:
+    """What a server hears whose question nobody will answer."""
     if kind == "elicitation":
         return Done(Payload.of({"action": "cancel"}))
-    if kind == "roots":
-        return Failed(INTERNAL_ERROR, "The call that this request belongs to was cancelled")
-    return Failed(_DECLINED, "The call that this request belongs to was cancelled")
+    return Failed(_DECLINED if kind == "sampling" else INTERNAL_ERROR, why)

@@ -33,6 +33,12 @@ class Latest:
         self._bytes = size
         return True
 
+    def drop(self, key: str) -> bool:
+        """Forget what this key had; whether it had anything."""
+        before = self._messages.pop(key, None)
+        self._bytes -= 0 if before is None else len(before)
+        return before is not None
+
     def items(self) -> list[tuple[str, bytes]]:
         """In the order in which the keys came."""
         return list(self._messages.items())

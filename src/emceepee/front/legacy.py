@@ -10,11 +10,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from emceepee.eras.asks import read_profile
 from emceepee.eras.legacy import towards_client as legacy
 from emceepee.eras.legacy.tasks import METHODS as TASK_METHODS
 from emceepee.eras.revisions import LATEST_LEGACY
 from emceepee.errors import ClientFault, LimitReached
-from emceepee.front.answers import legacy_answer, legacy_error
+from emceepee.front.answers import legacy_answer, legacy_error, logged
+from emceepee.front.asking import Asking, Voice
 from emceepee.front.deliveries import Promise, promised
 from emceepee.front.legacy_tasks import answer_created, answer_task_request
 from emceepee.front.shop import Shop
@@ -23,9 +25,11 @@ from emceepee.front.telling import Rising, coalescing_key
 from emceepee.protocol.messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
+    Failure,
     Notification,
     Request,
     RequestId,
+    Result,
     write_failure,
     write_result,
 )
@@ -33,9 +37,10 @@ from emceepee.relay.surface import Surface
 from emceepee.sessions.directory import Directory
 from emceepee.sessions.in_flight import until_called_off
 from emceepee.sessions.session import Session
+from emceepee.vocabulary.asks import NO_ASKS, AskProfile, RaisedAsk, Withdraw
 from emceepee.vocabulary.names import at_least
 from emceepee.vocabulary.notices import LogLine, Notice
-from emceepee.vocabulary.outcomes import Done, failed
+from emceepee.vocabulary.outcomes import Done, Failed, failed
 from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, read_fields, read_value
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -69,6 +74,7 @@ class LegacyDesk:
             return None, legacy_error(request.id, fault, request.method, LATEST_LEGACY)
         session = self.directory.open(path, principal, hello.revision, hello.capabilities, hello.client_info)
         session.forget = surface.forget
+        session.asks = read_profile(session.caller.capabilities, session.revision)
         # Held against the idle sweep, and against a second request of this id; it cannot be called off.
         session.in_flight.begin(request.id, can_be_called_off=False)
         welcomed = False
@@ -89,24 +95,36 @@ class LegacyDesk:
         return (session if welcomed else None), body
 
     async def answer(
-        self, surface: Surface, session: Session, request: Request, tell: Tell, promise: Promise | None = None
+        self,
+        surface: Surface,
+        session: Session,
+        request: Request,
+        tell: Tell,
+        promise: Promise | None = None,
+        voice: Voice | None = None,
     ) -> bytes | None:
         """One request to its end: the response, or None when it was called off and is never answered. What depends on
-        the response arriving is promised first."""
+        the response arriving is promised first. What its server asks meanwhile goes out by the voice."""
         try:
             running = session.in_flight.begin(request.id)
         except (ClientFault, LimitReached) as error:
             return legacy_error(request.id, error, request.method, session.revision)
         self.directory.touch(session.id)
         try:
-            work = self._answered(surface, session, request, tell, promise)
+            work = self._answered(surface, session, request, tell, promise, voice)
             return await until_called_off(running, legacy_answer(request, session.revision, work))
         finally:
             session.in_flight.finish(request.id)
             self.directory.touch(session.id)
 
     async def _answered(
-        self, surface: Surface, session: Session, request: Request, tell: Tell, promise: Promise | None
+        self,
+        surface: Surface,
+        session: Session,
+        request: Request,
+        tell: Tell,
+        promise: Promise | None,
+        voice: Voice | None,
     ) -> bytes:
         match request.method:
             case "ping":
@@ -120,15 +138,25 @@ class LegacyDesk:
             case method if method in TASK_METHODS:
                 return await answer_task_request(surface.tasks, session, request)
             case _:
-                return await self._carried(surface, session, request, tell, promise)
+                return await self._carried(surface, session, request, tell, promise, voice)
 
     async def _carried(
-        self, surface: Surface, session: Session, request: Request, tell: Tell, promise: Promise | None
+        self,
+        surface: Surface,
+        session: Session,
+        request: Request,
+        tell: Tell,
+        promise: Promise | None,
+        voice: Voice | None,
     ) -> bytes:
         read = legacy.read_call(request, session.caller, session.revision)
         if read.workspace is not None:
             read.call.caller = self._shop.placed(session.caller, read.workspace)
-        outcome = await surface.carry(read.call, _Teller(session, read.token, tell))
+        teller = _Teller(session, read.token, tell)
+        if session.asks and (voice is not None or _listens(session)):
+            read.call.asks, read.call.ear = session.asks, teller
+            teller.asking, teller.voice = Asking.of(session, self._shop.clock), voice
+        outcome = await surface.carry(read.call, teller)
         if isinstance(outcome, Done):
             done, revision = outcome, session.revision
             return promised(
@@ -139,7 +167,7 @@ class LegacyDesk:
         if isinstance(outcome, GoesOn):
             return answer_created(surface.tasks, session, request, outcome)
         ended = failed(outcome)
-        instead = legacy.result_instead(request.method, ended)
+        instead = legacy.result_instead(request.method, ended, session.asks)
         if instead is not None:
             return write_result(request.id, instead)
         return legacy_error(request.id, ended, request.method, session.revision)
@@ -157,13 +185,36 @@ class LegacyDesk:
         else:
             await standing.unsubscribe(surface, uri)
 
-    def told(self, session: Session, notification: Notification) -> None:
+    def told(self, surface: Surface, session: Session, notification: Notification) -> None:
         """A notification of the client. What we do not know is ignored, as JSON-RPC wants it."""
         self.directory.touch(session.id)
-        if notification.method == "notifications/cancelled":
-            request_id = cancelled_id(notification)
-            if request_id is not None:
-                session.in_flight.call_off(request_id)
+        match notification.method:
+            case "notifications/initialized":
+                session.ready = True
+                if session.asks:
+                    Asking.of(session, self._shop.clock)
+                if isinstance(session.standing, Standing):
+                    session.standing.flush()
+            case "notifications/cancelled":
+                request_id = cancelled_id(notification)
+                if (request_id is None or not session.in_flight.call_off(request_id)) and isinstance(
+                    session.asking, Asking
+                ):
+                    session.asking.told(notification)
+            case "notifications/progress" if isinstance(session.asking, Asking):
+                session.asking.told(notification)
+            case "notifications/roots/list_changed" if session.ready:
+                self._shop.tasks.spawn(logged(self._roots_changed(surface, session), "roots_changed_failed"), "roots")
+
+    async def _roots_changed(self, surface: Surface, session: Session) -> None:
+        """Whoever was promised to be told, is, and may ask for them while he is."""
+        await surface.roots_changed(session.caller)
+
+    def answered(self, session: Session, message: Result | Failure) -> None:
+        """A response of the client, to something that we asked it."""
+        self.directory.touch(session.id)
+        if isinstance(session.asking, Asking):
+            session.asking.answered(message)
 
     def end(self, session: Session) -> None:
         """The client wants no more: gone at once, cleaned up behind it."""
@@ -185,6 +236,8 @@ class LegacyDesk:
     async def clean(self, session: Session) -> None:
         """What hangs on a session that is over: calls first, then what it listens to, then its connections."""
         session.in_flight.call_off_all()
+        if session.asking is not None:
+            session.asking.close()
         if isinstance(session.standing, Standing):
             await session.standing.close()
         if session.streams is not None:
@@ -193,16 +246,35 @@ class LegacyDesk:
             await session.forget(session.id)
 
 
-class _Teller:
-    """`OnNotice` of one call: the right token, the session's log level, rising progress."""
+def _listens(session: Session) -> bool:
+    return session.standing is not None and session.standing.busy
 
-    __slots__ = ("_rising", "_session", "_tell", "_token")
+
+class _Teller:
+    """`OnNotice` of one call: the right token, the session's log level, rising progress. And its `Ear`, where the
+    client can be asked."""
+
+    __slots__ = ("_rising", "_session", "_tell", "_token", "asking", "voice")
 
     def __init__(self, session: Session, token: RequestId | None, tell: Tell) -> None:
         self._session = session
         self._token = token
         self._tell = tell
         self._rising: Rising | None = None
+        self.asking: Asking | None = None
+        self.voice: Voice | None = None
+
+    @property
+    def hears(self) -> AskProfile:
+        return self._session.asks if self.asking is not None and self._session.ready else NO_ASKS
+
+    def ask(self, ask: RaisedAsk) -> Withdraw | Failed:
+        assert self.asking is not None
+        return self.asking.ask(ask, self.voice)
+
+    def completed(self, elicitation_id: str) -> None:
+        assert self.asking is not None
+        self.asking.completed(elicitation_id, self.voice)
 
     def __call__(self, notice: Notice) -> None:
         level = self._session.log_level

@@ -25,7 +25,16 @@ from emceepee.front.resumable import ResumableStream
 from emceepee.front.shop import Shop
 from emceepee.front.standing import Standing
 from emceepee.front.stream import EventStream
-from emceepee.protocol.messages import INVALID_REQUEST, Message, Notification, Request, RequestId, write_failure
+from emceepee.protocol.messages import (
+    INVALID_REQUEST,
+    Failure,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Result,
+    write_failure,
+)
 from emceepee.relay.surface import Surface
 from emceepee.sessions.session import Session
 
@@ -67,10 +76,11 @@ class LegacyHttp:
         elif isinstance(message, Request):
             reply = Reply(exchange, self._shop, acceptable, session=session)
             reply.keep_alive()
-            answer = await self._desk.answer(surface, session, message, reply.notice, reply.deliveries.promise)
+            voice = reply if acceptable.events else None
+            answer = await self._desk.answer(surface, session, message, reply.notice, reply.deliveries.promise, voice)
             await (reply.nothing() if answer is None else reply.answer(200, answer))
         else:
-            self._take(session, message)
+            self._take(surface, session, message)
             await empty(exchange, 202)
 
     async def get(self, exchange: Exchange, surface: Surface, path: str, head: Head, principal: str) -> None:
@@ -181,12 +191,12 @@ class LegacyHttp:
             )
         return session
 
-    def _take(self, session: Session, message: Message) -> None:
-        """A message that is not answered. Responses have nobody who waits for them yet: we ask clients nothing."""
+    def _take(self, surface: Surface, session: Session, message: Notification | Result | Failure) -> None:
+        """A message that is not answered."""
         if isinstance(message, Notification):
-            self._desk.told(session, message)
+            self._desk.told(surface, session, message)
         else:
-            self._desk.directory.touch(session.id)
+            self._desk.answered(session, message)
 
     async def _batch(
         self,
@@ -224,9 +234,9 @@ class LegacyHttp:
         if isinstance(item, Unreadable):
             return unreadable(item)
         if not isinstance(item, Request):
-            self._take(session, item)
+            self._take(surface, session, item)
             return None
         if item.method == "initialize":
             return write_failure(item.id, INVALID_REQUEST, _NO_HELLO_IN_BATCH)
-        work = self._desk.answer(surface, session, item, reply.notice, reply.deliveries.promise)
+        work = self._desk.answer(surface, session, item, reply.notice, reply.deliveries.promise, reply)
         return self._shop.tasks.spawn(work, "batch member")

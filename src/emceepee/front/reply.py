@@ -70,6 +70,16 @@ class Reply:
         if not self._done and self._acceptable.events:
             self._commit().notice(message, key)
 
+    def ask(self, message: bytes, key: str, kept: bool) -> bool:
+        """Implements `front.asking.Voice`."""
+        if self._done or not self._acceptable.events:
+            return False
+        stream = self._commit()
+        if stream.broken if isinstance(stream, EventStream) else stream.unread and not kept:
+            return False
+        stream.answer(message)
+        return True
+
     async def answer(self, status: int, message: bytes) -> None:
         self._close()
         if not self.deliveries:

@@ -79,6 +79,11 @@ class ResumableStream:
         """Whether the client has not been written all of it, wherever it took it from."""
         return not self._stream.answered
 
+    @property
+    def unread(self) -> bool:
+        """Whether nobody reads it at this moment."""
+        return self._stream.showing is None or (self._stream.showing is self and self._exchange.left is True)
+
     def open(self) -> None:
         """Send the head now, so that the client knows it is connected."""
         self._opening = self._opening or _COMMENT

@@ -29,6 +29,10 @@ class Outlet(Protocol):
 
     def notice(self, message: bytes, key: str | None) -> None: ...
 
+    def answer(self, message: bytes) -> None:
+        """What must not be dropped."""
+        ...
+
     def end(self) -> None: ...
 
 
@@ -67,8 +71,17 @@ class Standing:
         if self.outlet is not None:
             raise ClientFault(INVALID_REQUEST, "This session has an open stream already; only one is served at a time")
         self.outlet = outlet
+        if caught_up:
+            self._unsent = None
+        self.flush()
+
+    def flush(self) -> None:
+        """What has waited goes out, if it may by now."""
+        session, outlet = self._session, self.outlet
+        if outlet is None or session is None or not session.ready:
+            return
         unsent, self._unsent = self._unsent, None
-        for key, message in unsent.items() if unsent is not None and not caught_up else ():
+        for key, message in unsent.items() if unsent is not None else ():
             outlet.notice(message, key)
 
     def closed(self, outlet: Outlet) -> None:
@@ -118,7 +131,7 @@ class Standing:
         if message is None:
             return
         key = coalescing_key(notice)
-        if self.outlet is not None:
+        if self.outlet is not None and session.ready:
             self.outlet.notice(message, key)
             return
         if self.kept is not None:
@@ -126,6 +139,28 @@ class Standing:
         if key is not None:
             unsent = self._unsent = self._unsent if self._unsent is not None else Latest()
             unsent.put(key, message)
+
+    # -- what its client is asked
+
+    def ask(self, message: bytes, key: str) -> bool:
+        """To whoever reads now; whether there is somebody."""
+        if self.outlet is None:
+            return False
+        self.outlet.answer(message)
+        return True
+
+    def keep(self, message: bytes, key: str) -> bool:
+        """For the next stream that is opened; whether there is room."""
+        unsent = self._unsent = self._unsent if self._unsent is not None else Latest()
+        if not unsent.put(key, message):
+            return False
+        if self.kept is not None:
+            self.kept.notice(message, key)
+        return True
+
+    def settled(self, key: str) -> bool:
+        """Nobody needs to see it any more; whether nobody has."""
+        return self._unsent is not None and self._unsent.drop(key)
 
     def end_stream(self) -> None:
         """End the open stream, if there is one; the wish stays."""

@@ -152,7 +152,8 @@ class StdioFront:
         if isinstance(message, Notification):
             self._told(message)
         elif not isinstance(message, Request):
-            return
+            if session is not None:
+                self._legacy.answered(session, message)
         elif message.method == "initialize":
             # Read on only when it is answered: clients write `initialized` and more right behind it.
             await self._hello(message)
@@ -171,7 +172,7 @@ class StdioFront:
             session, answer = None, answers.legacy_error(request.id, limit, request.method, LATEST_LEGACY)
         if session is not None:
             self._session = session
-            Standing.of(session).open(_LegacyOutlet(self._write_notice))
+            Standing.of(session).open(_LegacyOutlet(self._write_notice, self._write))
             if old is not None:
                 self._legacy.end(old)
         self._write(answer)
@@ -181,27 +182,30 @@ class StdioFront:
         session = self._session
         if notification.method == "notifications/cancelled":
             request_id = cancelled_id(notification)
-            if request_id is not None:
-                self._call_off(request_id)
-        elif session is not None and notification.method == "notifications/initialized":
+            if request_id is not None and self._call_off(request_id):
+                return
+        if session is None:
+            return
+        self._legacy.told(self._surface, session, notification)
+        if notification.method == "notifications/initialized":
             start = Standing.of(session).start(self._surface)
             self._shop.tasks.spawn(answers.logged(start, "listen_failed"), "listen")
-        elif session is not None:
-            self._legacy.told(session, notification)
 
-    def _call_off(self, request_id: RequestId) -> None:
+    def _call_off(self, request_id: RequestId) -> bool:
+        """Whether it was a request of the client's."""
         if self._session is not None and self._session.in_flight.call_off(request_id):
-            return
+            return True
         if self._modern_in_flight.call_off(request_id):
-            return
+            return True
         listening = self._listening.pop(request_id, None)
         if listening is not None:
             self._shop.tasks.spawn(self._modern.ended(listening), "end listen")
+        return listening is not None
 
     async def _legacy_request(self, session: Session, request: Request) -> None:
-        voice, deliveries = _Voice(request.id, self._write_notice), Deliveries()
+        voice, deliveries = _Voice(request.id, self._write_notice, self._write), Deliveries()
         try:
-            answer = await self._legacy.answer(self._surface, session, request, voice, deliveries.promise)
+            answer = await self._legacy.answer(self._surface, session, request, voice, deliveries.promise, voice)
             voice.over = True
             if answer is not None:
                 await self._answer(answer, deliveries)
@@ -227,8 +231,8 @@ class StdioFront:
             elif isinstance(item, Request) and item.method == "initialize":
                 told.append(write_failure(item.id, INVALID_REQUEST, "initialize must not be part of a batch"))
             elif isinstance(item, Request):
-                voice = _Voice(item.id, self._write_notice)
-                work = self._legacy.answer(self._surface, session, item, voice, deliveries.promise)
+                voice = _Voice(item.id, self._write_notice, self._write)
+                work = self._legacy.answer(self._surface, session, item, voice, deliveries.promise, voice)
                 running.append(self._tasks.spawn(work, "batch member"))
         try:
             told.extend(answer for answer in await asyncio.gather(*running) if answer is not None)
@@ -252,7 +256,7 @@ class StdioFront:
             self._tasks.spawn(self._modern_request(message), "request")
 
     async def _modern_request(self, request: Request) -> None:
-        voice, deliveries = _Voice(request.id, self._write_notice), Deliveries()
+        voice, deliveries = _Voice(request.id, self._write_notice, self._write), Deliveries()
         try:
             running = self._modern_in_flight.begin(request.id)
         except Exception as error:  # noqa: BLE001 -- the wall
@@ -309,14 +313,22 @@ def one_line(message: bytes) -> bytes:
 
 
 class _Voice:
-    """What one request may say before its answer: several requests share the pipe, so the key names it too."""
+    """What one request may say before its answer: several requests share the pipe, so the key names it too. Implements
+    `asking.Voice`."""
 
-    __slots__ = ("_id", "_write", "over")
+    __slots__ = ("_id", "_must", "_write", "over")
 
-    def __init__(self, request_id: RequestId, write_notice: Callable[[bytes, str | None], None]) -> None:
+    def __init__(
+        self, request_id: RequestId, write_notice: Callable[[bytes, str | None], None], must: Callable[[bytes], None]
+    ) -> None:
         self._id = request_id
         self._write = write_notice
+        self._must = must
         self.over = False
+
+    def ask(self, message: bytes, key: str, kept: bool) -> bool:
+        self._must(message)
+        return True
 
     def __call__(self, message: bytes, key: str | None) -> None:
         if not self.over:
@@ -326,10 +338,11 @@ class _Voice:
 class _LegacyOutlet:
     """`standing.Outlet` of the implicit session."""
 
-    __slots__ = ("notice",)
+    __slots__ = ("answer", "notice")
 
-    def __init__(self, write_notice: Callable[[bytes, str | None], None]) -> None:
+    def __init__(self, write_notice: Callable[[bytes, str | None], None], must: Callable[[bytes], None]) -> None:
         self.notice = write_notice
+        self.answer = must
 
     def end(self) -> None:
         """The pipe outlives the session."""
@@ -347,7 +360,7 @@ class _ListenOutlet:
         write_answer: Callable[[bytes], None],
     ) -> None:
         self._id = request_id
-        self._voice = _Voice(request_id, write_notice)
+        self._voice = _Voice(request_id, write_notice, write_answer)
         self.answer = write_answer
 
     def notice(self, message: bytes, key: str | None) -> None:

@@ -129,6 +129,9 @@ class MetaSurface:
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
         return self._offer.schemas.get(tool)
 
+    async def roots_changed(self, caller: Caller) -> None:
+        await self._middle.roots_changed(caller.scope)
+
     async def forget(self, scope: Scope) -> None:
         await self._middle.forget(scope)
 

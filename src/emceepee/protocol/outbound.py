@@ -34,6 +34,7 @@ class Asked(msgspec.Struct, eq=False):
     waiter: Any = None
     hearing: Any = None
     sending: Any = None
+    left: Any = None
     timeout: float | None = None
 
     def __repr__(self) -> str:
@@ -116,9 +117,22 @@ class Outbound:
     def next_deadline(self) -> float | None:
         """The earliest deadline of a waiting ask."""
         deadlines = self._deadlines
-        while deadlines and deadlines[0][2] not in self._pending:
+        while deadlines and not self._counts(deadlines[0]):
             heapq.heappop(deadlines)
         return deadlines[0][0] if deadlines else None
+
+    def _counts(self, entry: tuple[float, int, str]) -> bool:
+        """Whether this is still the deadline of something."""
+        asked = self._pending.get(entry[2])
+        return asked is not None and asked.deadline == entry[0]
+
+    def postpone(self, asked: Asked, deadline: float | None) -> None:
+        """It has another deadline now, or none."""
+        if asked.ended or asked.deadline == deadline:
+            return
+        asked.deadline = deadline
+        if deadline is not None:
+            self._watch(deadline, asked.id)
 
     def expire(self, now: float) -> list[Asked]:
         """End every ask whose deadline has come, earliest first."""
@@ -144,6 +158,6 @@ class Outbound:
     def _watch(self, deadline: float, request_id: str) -> None:
         """Ended asks stay in the heap until they surface; rebuild it before they outnumber the living."""
         if len(self._deadlines) > 2 * len(self._pending) + _SPARE:
-            self._deadlines = [entry for entry in self._deadlines if entry[2] in self._pending]
+            self._deadlines = [entry for entry in self._deadlines if self._counts(entry)]
             heapq.heapify(self._deadlines)
         heapq.heappush(self._deadlines, (deadline, self.count, request_id))

@@ -127,6 +127,10 @@ class Peer:
         """When `expire` has to be called next; it may move with every call made here."""
         return self._out.next_deadline()
 
+    def postpone(self, asked: Asked, deadline: float | None) -> None:
+        """It may take until then, or as long as it likes."""
+        self._out.postpone(asked, deadline)
+
     def expire(self, now: float) -> list[tuple[Asked, bytes | None]]:
         """The asks whose time is over (each ended, as `TimedOut`), with the cancellation to write where one is due."""
         reason = "the request timed out"

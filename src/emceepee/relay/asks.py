@@ -18,18 +18,22 @@ from typing import TypeAlias
 from emceepee.errors import LimitReached
 from emceepee.relay.ladder import EVERY_STEP, AskPolicy, Step, deliverable, model_in, who_answers
 from emceepee.relay.model_step import ModelStep, with_model
+from emceepee.relay.roots import Roots
 from emceepee.sessions.workspace import Workspace
 from emceepee.sessions.workspaces import Workspaces
-from emceepee.vocabulary.asks import NO_ASKS, AskDoor, AskProfile, Belonging, RaisedAsk, Withdraw
+from emceepee.vocabulary.asks import NO_ASKS, AskDoor, AskProfile, Belonging, Ear, RaisedAsk, Withdraw
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.outcomes import Failed, Outcome, Wanted
-from emceepee.vocabulary.raw_json import read_text
+from emceepee.vocabulary.outcomes import Done, Failed, Outcome, Wanted
+from emceepee.vocabulary.raw_json import Payload, read_fields, read_text, to_raw
 
 _log = logging.getLogger("emceepee.relay")
 
 BY_TOOLS: AskProfile = frozenset(("form", "url", "sampling"))
 """What can be answered with `respond_to_elicitation` and `respond_to_sampling`."""
+
+GIVEN_ROOTS: AskProfile = frozenset(("roots", "roots_news"))
+"""And this, once `set_roots` has said them."""
 
 _INTERNAL_ERROR = -32603
 _METHOD_NOT_FOUND = -32601
@@ -58,9 +62,12 @@ class Asks:
         self._opening = opening
         self._policy_of = policy_of
         self._waited_for: dict[int, Callable[[], None]] = {}
+        self.roots = Roots()
         self.native_of: Callable[[Scope], AskProfile] = lambda scope: NO_ASKS
         """What the client of a scope usually can be asked itself."""
         self.model: ModelStep | None = None
+        self.ear_of: Callable[[Scope], Ear | None] = lambda scope: None
+        """And the client, where it can be asked without a call."""
 
     # -- what is promised
 
@@ -73,8 +80,9 @@ class Asks:
         return self._with_model(server, scope, self.native_of(scope) | self.by_tools(scope))
 
     def by_tools(self, scope: Scope) -> AskProfile:
-        workspace = self._with_tools(scope)
-        return NO_ASKS if workspace is None else BY_TOOLS
+        if self._with_tools(scope) is None:
+            return NO_ASKS
+        return BY_TOOLS if self.roots.given(scope) is None else BY_TOOLS | GIVEN_ROOTS
 
     def promised(self, server: ServerName, call: Call, tools: bool = False) -> AskProfile:
         """What the server may ask in the course of this call; `tools` where its client has our tools."""
@@ -109,7 +117,7 @@ class Asks:
         there: list[Step] = []
         if carrier is not None and carrier.ear is not None and ask.wanted in carrier.ear.hears:
             there.append("native")
-        if workspace is not None and ask.wanted in BY_TOOLS:
+        if workspace is not None and ask.wanted in self.by_tools(workspace.scope):
             there.append("tools")
         ladder = self._policy_of(server).ladder(ask.kind)
         scope = _asking(scopes, ask)
@@ -118,13 +126,36 @@ class Asks:
             ladder = model_in(ladder, self.model.rule(server, scope))
         step = who_answers(there, ladder)
         if step == "native" and carrier is not None and carrier.ear is not None:
-            return carrier.ear.ask(self._told(server, "native", _labelled(ask)))
+            return carrier.ear.ask(self._noted(server, "native", carrier.caller.scope, _labelled(ask)))
         if step == "tools" and workspace is not None:
-            return self._show(server, workspace, self._told(server, "tools", ask))
+            noted = self._noted(server, "tools", workspace.scope, ask)
+            return self._known(noted, workspace.scope) or self._show(server, workspace, noted)
         if step == "model" and self.model is not None:
             climb = functools.partial(self.take, server, scopes)
-            return self.model.take(server, scope, self._told(server, "model", ask), climb)
+            return self.model.take(server, scope, self._noted(server, "model", scope, ask), climb)
+        if ask.kind == "roots" and not ask.belonging.calls:
+            return self._roots_of(server, scopes, ask)
         return self._refused(server, ask)
+
+    def _roots_of(self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk) -> Withdraw | Failed:
+        """They belong to a client and not to a call: it can be asked by a stream that is open, else they are what it
+        said last (rule R3)."""
+        for scope in sorted(scopes):
+            ear = self.ear_of(scope)
+            if ear is not None and "roots" in ear.hears:
+                return ear.ask(self._noted(server, "native", scope, ask))
+        for scope in sorted(scopes):
+            if known := self._known(self._noted(server, "known", scope, ask), scope):
+                return known
+        return self._refused(server, ask)
+
+    def _known(self, ask: RaisedAsk, scope: Scope) -> Withdraw | None:
+        """Roots that were said before are told at once."""
+        known = self.roots.last_known(scope) if ask.kind == "roots" else None
+        if known is None:
+            return None
+        ask.settle(Done(Payload(raw=known)))
+        return _withdrawn
 
     def _belonging(self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk) -> RaisedAsk:
         """What comes while a link is made for a call is most likely asked for it."""
@@ -155,15 +186,24 @@ class Asks:
             return Failed(_INVALID_PARAMS, "This request belongs to no call that is running, so nobody can be asked")
         return Failed(_METHOD_NOT_FOUND, "Nobody is here who could be asked")
 
-    def _told(self, server: ServerName, by: Step, ask: RaisedAsk) -> RaisedAsk:
+    def _noted(self, server: ServerName, by: str, scope: Scope, ask: RaisedAsk) -> RaisedAsk:
         """The same, with who answered it in the log."""
         settle, kind = ask.settle, ask.kind
 
         def settled(outcome: Outcome) -> None:
             _log.info("ask_answered", extra={"data": {"server": server, "kind": kind, "by": by, "how": _how(outcome)}})
+            if by == "native" and kind == "roots" and isinstance(outcome, Done):
+                self.roots.saw(scope, outcome.payload.raw())
             settle(outcome)
 
         return replace(ask, settle=settled, server=server)
+
+    def forget_roots(self, scope: Scope) -> None:
+        self.roots.outdated(scope)
+
+    def forget(self, scope: Scope) -> None:
+        """Nothing is known of its client any more."""
+        self.roots.forget(scope)
 
     # -- who waits for a call that now waits for him
 
@@ -192,7 +232,13 @@ def _asking(scopes: Collection[Scope], ask: RaisedAsk) -> Scope:
 
 def _labelled(ask: RaisedAsk) -> RaisedAsk:
     """A question that may be any of several calls' says so, because it is shown beside one of them (rule R4)."""
-    return ask
+    if ask.belonging.certainty != "ambiguous" or ask.kind != "elicitation":
+        return ask
+    names = [read_text(call.params.get("name")) or read_text(call.params.get("uri")) for call in ask.belonging.calls]
+    fields = read_fields(ask.params)
+    label = ", ".join(dict.fromkeys(name for name in names if name))
+    message = f"(belongs to one of: {label}) {read_text(fields.get('message')) or ''}"
+    return replace(ask, params=to_raw({**fields, "message": message}))
 
 
 def _how(outcome: Outcome) -> str:

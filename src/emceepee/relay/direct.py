@@ -267,6 +267,9 @@ class Direct:
     async def set_log_level(self, caller: Caller, level: LogLevel) -> None:
         await self._middle.watch.set_log_level(caller.scope, level)
 
+    async def roots_changed(self, caller: Caller) -> None:
+        await self._middle.roots_changed(caller.scope)
+
     async def forget(self, scope: Scope) -> None:
         await self._middle.forget(scope)
 

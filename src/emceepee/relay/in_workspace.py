@@ -59,6 +59,9 @@ class InWorkspace:
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
         return await self._surface.input_schema(self._there(caller), tool)
 
+    async def roots_changed(self, caller: Caller) -> None:
+        await self._surface.roots_changed(self._there(caller))
+
     async def forget(self, scope: Scope) -> None:
         """The session is over; the workspace outlives it."""
         await self._surface.forget(scope)

@@ -72,6 +72,11 @@ class Middle:
         """Whether somebody listens there, or waits for a server."""
         return self.watch.listens(scope) or self.pool.waits(scope)
 
+    async def roots_changed(self, scope: Scope) -> None:
+        """What a client said of its roots is old: its servers are told."""
+        self.asks.forget_roots(scope)
+        await self.pool.roots_changed(scope)
+
     async def forget(self, scope: Scope) -> None:
         """Never raises: the session is over whatever its servers say. What it asked for ends before its connections, so
         that its servers can still be told."""
@@ -80,6 +85,7 @@ class Middle:
         self.reconciliation.forget(scope)
         self.watch.forget(scope)
         self.listing.forget(scope)
+        self.asks.forget(scope)
         await self.pool.release(scope)
 
     def _registry_changed(self, change: Change) -> None:

@@ -77,6 +77,10 @@ class Surface(Protocol):
 
     async def set_log_level(self, caller: Caller, level: LogLevel) -> None: ...
 
+    async def roots_changed(self, caller: Caller) -> None:
+        """The client has other roots now."""
+        ...
+
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
         """The input schema of a tool as this surface lists it, or None when it lists no such tool (or cannot know)."""
         ...

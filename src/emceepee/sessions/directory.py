@@ -21,8 +21,10 @@ from emceepee.sessions.expiry import is_idle
 from emceepee.sessions.in_flight import InFlight
 from emceepee.sessions.session import Session, label
 from emceepee.sessions.settings import SessionSettings
+from emceepee.vocabulary.asks import Ear
 from emceepee.vocabulary.calls import Caller
 from emceepee.vocabulary.names import SessionId
+from emceepee.vocabulary.profiles import NO_ASKS, AskProfile
 from emceepee.vocabulary.raw_json import Fields
 
 _log = logging.getLogger("emceepee.sessions")
@@ -64,6 +66,16 @@ class Directory:
     def principal_of(self, session_id: SessionId) -> str | None:
         session = self._sessions.get(session_id)
         return None if session is None else session.caller.principal
+
+    def asks_of(self, session_id: SessionId) -> AskProfile:
+        """What the client of a session said that it can be asked."""
+        session = self._sessions.get(session_id)
+        return NO_ASKS if session is None else session.asks
+
+    def ear_of(self, session_id: SessionId) -> Ear | None:
+        """The client of a session, where it can be asked."""
+        session = self._sessions.get(session_id)
+        return None if session is None else session.asking
 
     def has(self, session_id: SessionId) -> bool:
         return session_id in self._sessions

@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import Protocol
 
 from emceepee.sessions.in_flight import InFlight
+from emceepee.vocabulary.asks import Ear
 from emceepee.vocabulary.calls import Caller
 from emceepee.vocabulary.names import LogLevel, Scope, SessionId
+from emceepee.vocabulary.profiles import NO_ASKS, AskProfile
 
 
 class Standing(Protocol):
@@ -30,14 +32,20 @@ class Streams(Protocol):
     def close(self) -> None: ...
 
 
+class Asking(Ear, Protocol):
+    """What its client is asked; the front implements it."""
+
+    def close(self) -> None: ...
+
+
 class Session:
     """`standing` and `streams` belong to the front and are None until the client listens, or is answered with a stream;
     `created_at` is for people; `forget` ends what was opened for it behind the front, also when its surface is served
     no more."""
 
     __slots__ = (
-        "caller", "created_at", "forget", "id", "in_flight", "last_activity", "log_level", "revision", "standing",
-        "streams", "surface",
+        "asking", "asks", "caller", "created_at", "forget", "id", "in_flight", "last_activity", "log_level", "ready",
+        "revision", "standing", "streams", "surface",
     )  # fmt: skip
 
     def __init__(self, surface: str, caller: Caller, revision: str, in_flight: InFlight, now: float) -> None:
@@ -51,6 +59,11 @@ class Session:
         self.forget: Callable[[Scope], Awaitable[None]] | None = None
         self.standing: Standing | None = None
         self.streams: Streams | None = None
+        self.asks: AskProfile = NO_ASKS
+        """What the client said that it can be asked."""
+        self.ready = False
+        """Whether it has said `notifications/initialized`; before that nothing may be asked of it, or told unasked."""
+        self.asking: Asking | None = None
         self.log_level: LogLevel | None = None
 
     @property

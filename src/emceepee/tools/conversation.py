@@ -39,6 +39,7 @@ _log = logging.getLogger("emceepee.tools")
 
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 RESOURCE_NOT_FOUND = -32002
+ROOTS_CHANGED = "notifications/roots/list_changed"
 
 
 class LocalConversation:
@@ -50,9 +51,11 @@ class LocalConversation:
         self.outgoing = Outgoing(server.clock)
         self.abilities = ClientAbilities()
         self.level: LogLevel = "info"
+        self._beside: Say = _nobody
 
     def opened(self, channel: Channel) -> None:
-        """It asks nothing outside of a call, because only in a call is somebody there to be asked."""
+        """Outside of a call it asks for roots only, because those are the client's and not a call's."""
+        self._beside = channel.say
 
     def closed(self) -> None:
         """Whoever waits for an answer hears at once that none will come."""
@@ -61,6 +64,8 @@ class LocalConversation:
     async def handle(self, message: Message, say: Say) -> None:
         if not isinstance(message, Request):
             self._heard(message)
+            if isinstance(message, Notification) and message.method == ROOTS_CHANGED and self.abilities.ready:
+                await self._roots_changed()
             return
         try:
             say(write_result(message.id, write(await self._answer(message, say))))
@@ -72,6 +77,17 @@ class LocalConversation:
             self.abilities = ClientAbilities(self.abilities.capabilities, ready=True)
         else:
             self.outgoing.heard(message)
+
+    async def _roots_changed(self) -> None:
+        """Each of the server's listeners, in order; one that fails does not stop the next."""
+        roots = RootsClient(Line(self.outgoing, self._beside, lambda: self.abilities))
+        for listener in list(self.server.roots_listeners):
+            try:
+                heard = listener(roots)
+                if inspect.isawaitable(heard):
+                    await heard
+            except Exception as error:  # noqa: BLE001 - the wall: a function's failure is its own
+                _log.error("roots_listener_failed", exc_info=error, extra={"data": {"server": self.server.name}})
 
     async def _answer(self, request: Request, say: Say) -> Json:
         method = METHODS.get(request.method)
@@ -105,6 +121,10 @@ class LocalConversation:
         if at_least(level, self.level):
             params = {"level": level, "logger": self.server.name, "data": data}
             say(write_notification("notifications/message", write(params)))
+
+
+def _nobody(message: bytes) -> None:
+    """There is no connection yet."""
 
 
 def _progress_sender(token: str | int, say: Say) -> ProgressSender:

@@ -10,16 +10,18 @@ The one rule: it is a server like any other; the gateway reaches it over the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import overload
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias, overload
 
 from emceepee.runtime.clock import Clock, SystemClock
 from emceepee.runtime.ids import Ids, SystemIds
 from emceepee.sampling.content import Json
-from emceepee.tools.clients import SAMPLING_SECONDS
+from emceepee.tools.clients import SAMPLING_SECONDS, RootsClient
 from emceepee.tools.resource import LocalResource, Read
 from emceepee.tools.tool import Function, LocalTool, make_tool
 from emceepee.vocabulary.names import server_name_problem
+
+RootsListener: TypeAlias = Callable[[RootsClient], Awaitable[None] | None]
 
 
 class LocalServer:
@@ -44,6 +46,7 @@ class LocalServer:
         self.ids = ids or SystemIds()
         self.tools: dict[str, LocalTool] = {}
         self.resources: list[LocalResource] = []
+        self.roots_listeners: list[RootsListener] = []
 
     @overload
     def tool(self, function: Function) -> Function: ...
@@ -83,6 +86,11 @@ class LocalServer:
             return read
 
         return register
+
+    def on_roots_changed(self, listener: RootsListener) -> RootsListener:
+        """Registers what is called when a client says that its roots are others now; it may ask for them."""
+        self.roots_listeners.append(listener)
+        return listener
 
     @property
     def capabilities(self) -> Json:

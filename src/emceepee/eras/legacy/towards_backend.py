@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Raw
 
 from emceepee.eras.asks import declare
+from emceepee.eras.faults import URL_ELICITATION_REQUIRED as URL_ELICITATION_REQUIRED
 from emceepee.eras.faults import Violation
 from emceepee.eras.faults import read_failed as read_failed
 from emceepee.eras.meta import continue_trace, without_hop_local
