@@ -130,7 +130,8 @@ class Street:
         """emceepee with these servers, in front of nobody yet. `under` is a profiler's command, put before ours."""
         port = free_port()
         config = self.config(servers)
-        command = [*under, EMCEEPEE, "serve", "--config", str(config), "--port", str(port)]
+        state = str(config.with_suffix(".sqlite3"))
+        command = [*under, EMCEEPEE, "serve", "--config", str(config), "--port", str(port), "--state", state]
         return self._start("emceepee", command, port), port
 
     def program(self, name: str, command: Sequence[str], port: int) -> Program:

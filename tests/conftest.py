@@ -10,6 +10,8 @@ The one rule: nothing here touches the network, the clock or the user's home.
 from __future__ import annotations
 
 import logging
+import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +19,8 @@ import pytest
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "shows(*ids): the acceptance, era-bridging or target ids this test shows")
+    # Programs that a test starts keep their state in the user's folder unless they are told otherwise.
+    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="emceepee-tests-")
 
 
 @pytest.fixture(autouse=True)

@@ -78,6 +78,14 @@ ARROWS: dict[str, dict[str, str]] = {
         "sampling": "what a model is asked, and what it answers",
         "backends.in_memory": "the door by which a server in this process is reached",
     },
+    "storage": {
+        "vocabulary": "what is kept is written in these words",
+        "runtime": "when it was put there",
+        "state.kept_tasks": "a Protocol to keep",
+        "state.tasks": "what a task looks like",
+        "backends.kept_servers": "a Protocol to keep",
+        "backends.definition": "what a server looks like",
+    },
     "relay": MIDDLE,
     "meta_tools": {**MIDDLE, "relay": "a meta-tool carries calls as any surface does"},
     "front": {
@@ -111,6 +119,7 @@ ARROWS: dict[str, dict[str, str]] = {
         "app": "`serve` and the plain command run it",
         "observability": "where log lines go is decided before anything runs",
         "sampling": "`audit` reads its records, and `serve` may ask the person at its terminal",
+        "storage.place": "where the state file lies is decided before anything runs",
         "protocol": "`call` and `tools` are a client of their own",
         "framing": "the same",
         "eras": "the same",

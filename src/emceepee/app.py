@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from emceepee import __version__
@@ -25,7 +26,7 @@ from emceepee.backends.pool import Pool
 from emceepee.backends.registry import Registry
 from emceepee.backends.warden import Warden
 from emceepee.config.load import Loaded, Source
-from emceepee.config.settings import DEFAULTS, Settings
+from emceepee.config.settings import DEFAULTS, Settings, is_loopback
 from emceepee.errors import ClientFault
 from emceepee.front.http import HttpFront
 from emceepee.front.pipes import claim_standard_streams, open_input, open_output
@@ -57,7 +58,11 @@ from emceepee.sampling.context import ServerContext
 from emceepee.sampling.models import Models
 from emceepee.sessions.directory import Directory
 from emceepee.sessions.handles import may_name
+from emceepee.sessions.inheritance import Inheritance
 from emceepee.sessions.workspaces import Workspaces
+from emceepee.state.kept_tasks import Owner, place_of
+from emceepee.storage.database import Unusable
+from emceepee.storage.kept import Kept, open_kept
 from emceepee.tools.conversation import LocalConversation
 from emceepee.tools.local_server import LocalServer
 from emceepee.vocabulary.calls import Call, Caller
@@ -123,7 +128,9 @@ class Gateway:
         clock, ids = clock or SystemClock(), ids or SystemIds()
         definitions, hosted = _with_local(definitions, hosted or {}, local)
         self.settings = settings
+        self.kept: Kept | None = None
         self.tasks = TaskScope("gateway")
+        self._clock = clock
         self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits.max_servers)
         self.registry = self.backends.registry
         self.pool = self.backends.pool
@@ -192,6 +199,20 @@ class Gateway:
         """A scope that is neither a session nor a named workspace is a principal itself."""
         return self.directory.principal_of(scope) or self.workspaces.principal_of(scope) or scope
 
+    def remember(self, kept: Kept) -> None:
+        """Have what earlier runs left, and keep what outlives this one. Before anybody comes in."""
+        self.kept = kept
+        self.registry.restore(kept.servers)
+        bounds, now = self.workspaces.settings.tasks, self._clock.wall()
+        one_person = is_loopback(self.settings.host)
+        self.workspaces.owner_of = self._owner_of
+        self.workspaces.inheritance = Inheritance(kept.tasks, bounds, now, of_sessions=one_person)
+
+    def _owner_of(self, scope: Scope) -> Owner:
+        """A session's place ends with it; every other is known again by its name."""
+        principal = self.directory.principal_of(scope)
+        return Owner(self._principal_of(scope), place_of(scope)) if principal is None else Owner(principal)
+
     def health(self) -> dict[str, object]:
         return {
             "status": "draining" if self.shop.draining else "ok",
@@ -199,6 +220,7 @@ class Gateway:
             "servers": len(self.registry.list()),
             "sessions": len(self.directory),
             "connections": len(self.pool),
+            "state": "in memory" if self.kept is None else self.kept.standing,
             "load": self.load(),
         }
 
@@ -243,6 +265,7 @@ class Gateway:
         counts = {"sessionCount": len(self.directory), "serverCount": len(self.registry)}
         _log.info("session_manager_shutdown_start", extra={"data": counts})
         self.front.drain()
+        self.workspaces.process_ends = True
         self.middle.close()
         self.coming_back.close()
         await self.front.legacy.end_calls()
@@ -251,6 +274,8 @@ class Gateway:
         await self.tasks.close()
         await self.models.close()
         await self.backends.close()
+        if self.kept is not None:
+            self.kept.close()
         _log.info("session_manager_shutdown_complete")
 
     async def _end_places(self) -> None:
@@ -317,6 +342,7 @@ async def serve_http(
     local: Sequence[LocalServer] = (),
     configuration: Configuration | None = None,
     approver: Approver | None = None,
+    state: Path | None = None,
 ) -> None:
     """Until a signal says stop; a `configuration` is read again when it changes, and `approver` is asked about sampling
     instead of the client. Raises `OperatorFault` when the port cannot be had, before anything is started."""
@@ -325,6 +351,7 @@ async def serve_http(
     if approver is not None:
         gateway.models.approve_by(approver)
     gateway.registry.listening_on(f"{listening.host}:{listening.port}")
+    _remember(gateway, state)
     server = HttpServer(gateway.front, listening, settings.for_front())
     look_for_circles_less_often()
     keep_freed_memory()
@@ -335,18 +362,30 @@ async def serve_http(
             await gateway.close()
 
 
+def _remember(gateway: Gateway, state: Path | None) -> None:
+    """A gateway whose state file cannot be used serves all the same, and says what it will forget."""
+    if state is None:
+        return
+    try:
+        gateway.remember(open_kept(state))
+    except Unusable as fault:
+        _log.warning("state_not_kept", extra={"data": {"file": str(state), "reason": str(fault)}})
+
+
 async def serve_stdio(
     settings: Settings,
     definitions: Sequence[ServerDefinition],
     path: str,
     local: Sequence[LocalServer] = (),
     configuration: Configuration | None = None,
+    state: Path | None = None,
 ) -> None:
     """One client on our standard streams, until it closes its end or a signal says stop. The path names the surface."""
     claimed = claim_standard_streams()
     gateway = Gateway(settings, definitions, local=local)
     surface = gateway.surface(path)
     assert surface is not None, "the command line has checked the path"
+    _remember(gateway, state)
     entrance = await open_input(claimed.read_fd)
     out = await open_output(claimed.write_fd)
     front = StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write)

@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from emceepee.backends.definition import HttpEndpoint, ServerDefinition, StdioLaunch
+from emceepee.backends.kept_servers import InMemoryServers
 from emceepee.backends.registry import Change, Registry
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.vocabulary.names import LOCAL
@@ -191,3 +192,58 @@ def test_one_server_more_than_the_limit_is_refused_but_a_known_one_can_still_cha
         registry.add(http("c"))
     assert registry.add(ServerDefinition("b", StdioLaunch("npx"))) == "updated"
     assert len(registry) == 2
+
+
+# -- beyond one run
+
+
+def again(kept: InMemoryServers, *configured: ServerDefinition, limit: int = 200) -> Registry:
+    """The registry of the next run."""
+    registry = Registry(FakeClock(), limit=limit, own=["127.0.0.1:8080"])
+    for definition in configured:
+        registry.add(definition)
+    registry.restore(kept)
+    return registry
+
+
+def test_what_was_added_while_it_ran_is_there_in_the_next_run_as_it_was(registry: Registry) -> None:
+    kept = InMemoryServers()
+    registry.add(http("configured"))
+    registry.restore(kept)
+    registry.add(http("a"), by=SESSION)
+    registry.add(http("gone"), by=SESSION)
+    registry.add(http("a", "http://other.test/mcp"), by=SESSION)
+    registry.remove("gone", by=SESSION)
+    later = again(kept)
+    assert later.entries() == (registry.entry("a"),)
+    assert SESSION not in str(kept.all())
+    later.remove("a")
+    assert again(kept).entries() == ()
+
+
+def test_the_configuration_decides_about_its_names_now_and_after_they_leave_it(caplog) -> None:
+    kept = InMemoryServers()
+    first = again(kept)
+    first.add(http("a"), by=SESSION)
+    caplog.clear()
+    assert again(kept, http("a", "http://file.test/mcp")).get("a") == http("a", "http://file.test/mcp")
+    assert [line for line in logged(caplog) if line[0] == "server_not_restored"] == [
+        ("server_not_restored", {"server": "a", "reason": "the configuration names another server like that"})
+    ]
+    assert again(kept).entries() == ()
+
+
+def test_going_back_to_what_the_configuration_says_leaves_nothing_behind() -> None:
+    kept = InMemoryServers()
+    registry = again(kept, http("a"))
+    registry.add(http("a", "http://other.test/mcp"), by=SESSION)
+    registry.add(http("a"), by=SESSION)
+    assert kept.all() == []
+
+
+def test_what_has_no_place_any_more_is_left_out_and_not_forgotten() -> None:
+    kept = InMemoryServers()
+    for definition in (http("a"), http("b"), http("self", "http://127.0.0.1:8080/mcp")):
+        kept.put(definition, "then", None)
+    assert [entry.definition.name for entry in again(kept, limit=1).entries()] == ["a"]
+    assert [entry.definition.name for entry in again(kept).entries()] == ["a", "b"]

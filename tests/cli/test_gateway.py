@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,23 +23,40 @@ from emceepee.sampling.approvers.terminal import TerminalApprover
 @pytest.fixture(autouse=True)
 def nowhere(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("EMCEEPEE_CONFIG", "XDG_CONFIG_HOME", "APPDATA", "HOME"):
+    for name in ("EMCEEPEE_CONFIG", "XDG_CONFIG_HOME", "APPDATA", "HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
 
 
 class Started(list[tuple[Settings, list[str], Any]]):
     """What would have been started."""
 
+    state: Path | None = None
+
     async def serve_http(
-        self, settings: Settings, definitions: Sequence[ServerDefinition], ready: Callable[[str], None], **more: Any
+        self,
+        settings: Settings,
+        definitions: Sequence[ServerDefinition],
+        ready: Callable[[str], None],
+        *,
+        state: Path | None,
+        **more: Any,
     ) -> None:
+        self.state = state
         self.append((settings, [definition.name for definition in definitions], "http"))
         self.approver = more.get("approver")
         ready("http://127.0.0.1:1234")
 
     async def serve_stdio(
-        self, settings: Settings, definitions: Sequence[ServerDefinition], path: str, **more: Any
+        self,
+        settings: Settings,
+        definitions: Sequence[ServerDefinition],
+        path: str,
+        *,
+        state: Path | None,
+        **more: Any,
     ) -> None:
+        self.state = state
         self.append((settings, [definition.name for definition in definitions], path))
 
 
@@ -145,3 +163,42 @@ def test_listening_beyond_this_machine_needs_the_explicit_word(started, capsys) 
 def test_over_standard_streams_the_host_of_a_file_does_not_matter(started, tmp_path) -> None:
     (tmp_path / "mcp.json").write_text('{"emceepee": {"host": "0.0.0.0"}}')
     assert main([]) == 0
+
+
+USUAL = Path("/state/emceepee/state.sqlite3")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("serve", USUAL),
+        ("serve --no-state", None),
+        ("serve --state here", Path("here")),
+        ("--no-state serve", None),
+        ("", None),
+        ("--state here", Path("here")),
+    ],
+)
+def test_what_outlives_the_process_is_kept_over_http_and_on_stdio_if_it_is_asked_for(started, words, expected) -> None:
+    assert main(words.split()) == 0
+    assert started.state == expected
+
+
+def test_the_configuration_can_say_it_too(started, tmp_path) -> None:
+    for settings, command, expected in (
+        ({"state": "off"}, "serve", None),
+        ({"state": "on"}, "", USUAL),
+        ({"state_file": "there"}, "serve", Path("there")),
+        ({"state_file": "there"}, "", None),
+        ({"state_file": "there", "state": "off"}, "serve --state here", Path("here")),
+    ):
+        (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {}, "emceepee": settings}))
+        assert main(command.split()) == 0
+        assert started.state == expected
+
+
+def test_without_a_home_it_says_that_nothing_is_kept(started, monkeypatch, capsys) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME")
+    assert main(["serve"]) == 0
+    assert started.state is None
+    assert "XDG_STATE_HOME" in capsys.readouterr().err

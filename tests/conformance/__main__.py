@@ -99,7 +99,17 @@ def _serving(keep: Path | None) -> Iterator[tuple[dict[str, str], str]]:
         config = logs / "mcp.json"
         config.write_text(json.dumps({"mcpServers": {era: {"url": url} for era, url in references.items()}}))
         port = free_port()
-        program = [sys.executable, "-m", "emceepee", "serve", "--config", str(config), "--port", str(port)]
+        program = [
+            sys.executable,
+            "-m",
+            "emceepee",
+            "serve",
+            "--config",
+            str(config),
+            "--port",
+            str(port),
+            "--no-state",
+        ]
         gateway = stack.enter_context(running(program, logs / "gateway.log", port))
         yield references, f"http://127.0.0.1:{port}"
         if gateway.poll() is not None:

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 from emceepee.app import Gateway
 from emceepee.backends.definition import Affinity, InProcess, ServerDefinition
 from emceepee.config.settings import DEFAULTS, Settings
+from emceepee.storage.kept import Kept
 from emceepee.vocabulary.raw_json import read_value
 from tests.support.asgi_client import AsgiAnswer, AsgiClient
 from tests.support.fake_clock import FakeClock, settle
@@ -45,14 +46,17 @@ class House:
         settings: Settings = DEFAULTS,
         affinity: Affinity = "workspace",
         auto_connect: bool = False,
+        kept: Kept | None = None,
     ) -> None:
-        """Nothing connects by itself unless the test wants that."""
+        """Nothing connects by itself unless the test wants that. `kept` is what outlives it."""
         self.clock = FakeClock()
         self.backends = backends
         hosted = tuple(ServerDefinition(name, InProcess(name), affinity=affinity) for name in backends)
         hosts = {name: backend.connection for name, backend in backends.items()}
         settings = dataclasses.replace(settings, auto_connect=auto_connect)
         self.gateway = Gateway(settings, hosted + definitions, environment={}, clock=self.clock, hosted=hosts)
+        if kept is not None:
+            self.gateway.remember(kept)
         self._clients: list[AsgiClient] = []
 
     def http(self, path: str) -> AsgiClient:

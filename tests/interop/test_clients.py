@@ -24,7 +24,7 @@ COLUMNS = ("list tools", "call", "structured", "read resource", "get prompt", "p
 @pytest.fixture(scope="module")
 def gateway(config: Path) -> Iterator[str]:
     port = free_port()
-    command = [sys.executable, "-m", "emceepee", "serve", "--config", str(config), "--port", str(port)]
+    command = [sys.executable, "-m", "emceepee", "serve", "--config", str(config), "--port", str(port), "--no-state"]
     with running(command, config.with_name("gateway.log"), port):
         yield f"http://127.0.0.1:{port}"
 

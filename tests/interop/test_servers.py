@@ -52,7 +52,17 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             "hangs-stdio": {"command": sys.executable, "args": ["-c", "import time; time.sleep(3600)"]},
         }
         config, port = write_config(folder, entries), free_port()
-        command = [sys.executable, "-m", "emceepee", "serve", "--config", str(config), "--port", str(port)]
+        command = [
+            sys.executable,
+            "-m",
+            "emceepee",
+            "serve",
+            "--config",
+            str(config),
+            "--port",
+            str(port),
+            "--no-state",
+        ]
         stack.enter_context(running(command, folder / "gateway.log", port))
         yield House(f"http://127.0.0.1:{port}", calls(folder))
 

@@ -162,7 +162,9 @@ async def _started(*words: str, pids: Pids | None = None, command: Sequence[str]
 async def serving(
     config: Path, *options: str, pids: Pids | None = None, command: Sequence[str] = COMMAND
 ) -> AsyncIterator[Program]:
-    words = ("serve", "--config", str(config), "--port", "0", *options)
+    """What outlives it lies beside its configuration; a gateway with the same one finds it again."""
+    state = () if "--no-state" in options else ("--state", str(config.with_name("state.sqlite3")))
+    words = ("serve", "--config", str(config), "--port", "0", *state, *options)
     async with _started(*words, pids=pids, command=command) as program:
         await program.ready()
         yield program

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from emceepee.backends.definition import HttpEndpoint, ServerDefinition, problems_with
+from emceepee.backends.kept_servers import ServerStore
 from emceepee.backends.own_address import OwnAddresses
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.runtime.clock import Clock, iso
@@ -67,7 +68,9 @@ class Registry:
         self._limit = limit
         self._own = OwnAddresses(socket.gethostname())
         self._entries: dict[ServerName, Entry] = {}
+        self._configured: dict[ServerName, ServerDefinition] = {}
         self._watchers: list[Watcher] = []
+        self._kept: ServerStore | None = None
         for address in own:
             self.listening_on(address)
 
@@ -83,9 +86,31 @@ class Registry:
             return "url", "the URL is this gateway itself; a server cannot be reached through its own gateway"
         return None
 
+    def restore(self, kept: ServerStore) -> None:
+        """Have those that were added in earlier runs, and keep there what is added from now on. A name that the
+        configuration has meanwhile is its own: whoever takes it out of the file does not find the older one there."""
+        for definition, added_at, added_by in kept.all():
+            name = definition.name
+            if problem := self._no_room_for(definition):
+                _log.warning("server_not_restored", extra={"data": {"server": name, "reason": problem}})
+            else:
+                self._entries[name] = Entry(definition, added_at, added_by)
+                _log.info("server_restored", extra={"data": {"server": name, "url": definition.address}})
+            if name in self._configured:
+                kept.remove(name)
+        self._kept = kept
+
+    def _no_room_for(self, definition: ServerDefinition) -> str | None:
+        if definition.name in self._entries:
+            return "the configuration names another server like that"
+        if refusal := self.refusal(definition):
+            return refusal[1]
+        return f"there are {self._limit} servers already (max_servers)" if len(self) >= self._limit else None
+
     def add(self, definition: ServerDefinition, by: Scope | None = None) -> Added:
         """Store it, replacing what had its name. Raises `ClientFault` for a definition nobody could use, and
-        `LimitReached`. An equal definition changes nothing, not even when it was added."""
+        `LimitReached`. An equal definition changes nothing, not even when it was added. Without `by` it comes from the
+        configuration."""
         if problem := self.refusal(definition):
             field, what = problem
             raise ClientFault(_INVALID_PARAMS, f"Invalid server definition: {what}", {"field": field, "reason": what})
@@ -98,6 +123,7 @@ class Registry:
         label = scope_label(by) if by else None
         entry = Entry(definition, iso(self._clock.wall()), label)
         self._entries[name] = entry
+        self._keep(entry, by)
         event = "server_config_updated" if known else "server_config_added"
         data = {"server": name, "url": definition.address} | ({"addedBy": label} if label else {})
         _log.info(event, extra={"data": data})
@@ -109,9 +135,24 @@ class Registry:
         entry = self._entries.pop(name, None)
         if entry is None:
             return False
+        if by is None:
+            self._configured.pop(name, None)
+        if self._kept is not None:
+            self._kept.remove(name)
         _log.info("server_config_removed", extra={"data": {"server": name}})
         self._tell(Change("removed", entry, entry.definition, scope_label(by) if by else None))
         return True
+
+    def _keep(self, entry: Entry, by: Scope | None) -> None:
+        name = entry.definition.name
+        if by is None:
+            self._configured[name] = entry.definition
+        elif self._kept is None:
+            return
+        elif self._configured.get(name) == entry.definition:
+            self._kept.remove(name)
+        else:
+            self._kept.put(entry.definition, entry.added_at, entry.added_by)
 
     def has(self, name: ServerName) -> bool:
         return name in self._entries

@@ -116,6 +116,15 @@ def _gateway_options(parser: argparse.ArgumentParser, default: object = None) ->
         default=default,
         help="which meta-tools are offered: all (default), or the few that calling a tool needs",
     )
+    parser.add_argument(
+        "--state",
+        default=default,
+        metavar="FILE",
+        help="keep added servers and tasks there (default: a file in your state folder for 'serve', none on stdio)",
+    )
+    parser.add_argument(
+        "--no-state", action="store_true", default=default, help="forget added servers and tasks at the end"
+    )
     parser.add_argument("--log-level", choices=["debug", "info", "warn", "error"], default=default)
     parser.add_argument("--log-format", choices=["auto", "json", "text"], default=default)
     parser.add_argument(

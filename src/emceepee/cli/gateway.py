@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from emceepee.backends.definition import ServerDefinition
 from emceepee.cli.printing import how_to_connect
 from emceepee.cli.terminal import approver
 from emceepee.config.load import Loaded, Source
-from emceepee.config.settings import Timeouts, is_wildcard
+from emceepee.config.settings import Settings, Timeouts, is_wildcard
 from emceepee.errors import OperatorFault
 from emceepee.observability import log_lines
 from emceepee.sampling.approval import Approver
+from emceepee.storage.place import default_file
 
 _log = logging.getLogger("emceepee.cli")
 
@@ -44,9 +46,24 @@ def run_gateway(options: argparse.Namespace) -> int:
     _tell(loaded)
     from emceepee.cli.running import run
 
+    state = state_file(settings, serving, os.environ)
     if path is None:
-        return run(_serve(source, loaded, person))
-    return run(_stdio(source, loaded, path))
+        return run(_serve(source, loaded, person, state))
+    return run(_stdio(source, loaded, path, state))
+
+
+def state_file(settings: Settings, serving: bool, environment: Mapping[str, str]) -> Path | None:
+    """Where what outlives the process is kept, if it is. On stdio each client starts a gateway of its own, and only one
+    can have the file."""
+    if settings.state == "off" or (settings.state == "auto" and not serving):
+        return None
+    if settings.state_file:
+        return Path(settings.state_file).expanduser()
+    file = default_file(environment)
+    if file is None:
+        cure = "set HOME or XDG_STATE_HOME, or name a file with --state"
+        _log.warning("state_not_kept", extra={"data": {"reason": f"there is no home folder; {cure}"}})
+    return file
 
 
 def said(options: argparse.Namespace) -> dict[str, Any]:
@@ -58,6 +75,10 @@ def said(options: argparse.Namespace) -> dict[str, Any]:
     }
     if getattr(options, "insecure_no_auth", False):
         values["insecure_no_auth"] = True
+    if file := getattr(options, "state", None):
+        values |= {"state": "on", "state_file": file}
+    if getattr(options, "no_state", None):
+        values["state"] = "off"
     for name, option in (("allowed_origins", "allow_origin"), ("allowed_hosts", "allow_host")):
         if given := getattr(options, option, None):
             values[name] = tuple(given)
@@ -109,7 +130,7 @@ def _tell(loaded: Loaded) -> None:
     _log.info("config_loaded", extra={"data": {"files": files, "servers": names}})
 
 
-async def _serve(source: Source, loaded: Loaded, person: Approver | None) -> int:
+async def _serve(source: Source, loaded: Loaded, person: Approver | None, state: Path | None) -> int:
     from emceepee.app import serve_http
 
     settings = loaded.settings
@@ -122,7 +143,8 @@ async def _serve(source: Source, loaded: Loaded, person: Approver | None) -> int
         if settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty()):
             print(how_to_connect(f"{url}/mcp", _called()), file=sys.stderr, flush=True)
 
-    await serve_http(settings, loaded.definitions, ready, configuration=(source, loaded), approver=person)
+    configuration = (source, loaded)
+    await serve_http(settings, loaded.definitions, ready, configuration=configuration, approver=person, state=state)
     return 0
 
 
@@ -132,11 +154,11 @@ def _called() -> str:
     return "emceepee" if Path(path).name != "emceepee" or shutil.which("emceepee") else path
 
 
-async def _stdio(source: Source, loaded: Loaded, path: str) -> int:
+async def _stdio(source: Source, loaded: Loaded, path: str, state: Path | None) -> int:
     from emceepee.app import serve_stdio
 
     if sys.stdin is not None and sys.stdin.isatty():
         hint = "emceepee waits for an MCP client on standard input. For HTTP: emceepee serve. For help: emceepee --help"
         print(hint, file=sys.stderr, flush=True)
-    await serve_stdio(loaded.settings, loaded.definitions, path, configuration=(source, loaded))
+    await serve_stdio(loaded.settings, loaded.definitions, path, configuration=(source, loaded), state=state)
     return 0

@@ -26,6 +26,7 @@ _CHOICES = {
     "profile": ("full", "core"),
     "log_level": ("debug", "info", "warn", "error"),
     "log_format": ("auto", "json", "text"),
+    "state": ("auto", "on", "off"),
 }
 _SYNONYMS = {"warning": "warn"}
 

@@ -19,6 +19,7 @@ from emceepee.sessions.settings import SessionSettings
 from emceepee.state.settings import AskSettings, BufferSettings, EventSettings, StateSettings, TaskSettings
 
 Level: TypeAlias = Literal["debug", "info", "warn", "error"]
+Keeping: TypeAlias = Literal["auto", "on", "off"]
 LogFormat: TypeAlias = Literal["auto", "json", "text"]
 
 _FRONT = FrontSettings()
@@ -132,6 +133,10 @@ class Settings:
     state_keys: tuple[str, ...] = field(default=(), repr=False)
     """What closes the states that clients carry for us: the first closes, all open. Without any, one is made at random,
     and no state outlives the process."""
+    state: Keeping = "auto"
+    """Whether servers that were added and tasks outlive the process; `auto`: over HTTP they do, on stdio not."""
+    state_file: str = ""
+    """Where they are kept, if not in the user's state folder."""
     promote_on_ask: bool = _RELAY.promote_on_ask
     """Whether `execute_tool` answers at once when its server asks something, and the call goes on as a task."""
     timeouts: Timeouts = field(default_factory=Timeouts)

@@ -23,6 +23,12 @@ def _workspace(desk: Desk, asked: Asked) -> Workspace:
     return desk.middle.workspaces.at(asked.scope)
 
 
+def _holding(desk: Desk, asked: Asked) -> Workspace:
+    """His own, unless it is a task that an earlier run of the gateway left."""
+    workspaces, here = desk.middle.workspaces, _workspace(desk, asked)
+    return workspaces.holding(asked.arguments["task_id"], here, asked.call.caller.principal)
+
+
 async def _list_tasks(desk: Desk, asked: Asked) -> Done:
     arguments = asked.arguments
     status = arguments.get("status")
@@ -33,7 +39,7 @@ async def _list_tasks(desk: Desk, asked: Asked) -> Done:
 
 
 async def _get_task(desk: Desk, asked: Asked) -> Done:
-    workspace = _workspace(desk, asked)
+    workspace = _holding(desk, asked)
     task = workspace.tasks.get(asked.arguments["task_id"])
     pending = [ask.reminder() for ask in workspace.asks.open("elicitation", task.server)]
     said: dict[str, Any] = {"task": task.shown(), "pending_elicitations": pending}
@@ -47,7 +53,7 @@ def _next_step(task: TaskView, asks: bool) -> str:
 
 
 async def _get_task_result(desk: Desk, asked: Asked) -> Done:
-    workspace, task_id = _workspace(desk, asked), asked.arguments["task_id"]
+    workspace, task_id = _holding(desk, asked), asked.arguments["task_id"]
     patience = min(asked.arguments.get("timeout_ms", 0), desk.middle.settings.max_await_ms) / 1000
     task = await _ended(workspace, task_id, patience)
     if task.working:
@@ -74,7 +80,7 @@ async def _ended(workspace: Workspace, task_id: str, seconds: float) -> TaskView
 
 
 async def _cancel_task(desk: Desk, asked: Asked) -> Done:
-    workspace, task_id = _workspace(desk, asked), asked.arguments["task_id"]
+    workspace, task_id = _holding(desk, asked), asked.arguments["task_id"]
     before = workspace.tasks.get(task_id)
     cancelled = workspace.tasks.cancel(task_id, workspace.now())
     message = "Task cancelled" if cancelled else f"Task had already ended (current: {before.status})"

@@ -96,10 +96,19 @@ class TaskRoom:
         for workspace in self._workspaces.named_of(caller.principal):
             if task_id in workspace.tasks:
                 return workspace
+        if here is None and self._workspaces.inherits:
+            here = self._workspaces.at(self._placed(caller).scope)
+        if here is not None:
+            found = self._workspaces.holding(task_id, here, caller.principal)
+            if task_id in found.tasks:
+                return found
         raise not_found(task_id)
 
+    def _placed(self, caller: Caller) -> Caller:
+        return caller if self._place is None else self._place(caller)
+
     def _here(self, caller: Caller) -> Workspace | None:
-        return self._workspaces.find((caller if self._place is None else self._place(caller)).scope)
+        return self._workspaces.find(self._placed(caller).scope)
 
 
 class Following:

@@ -19,10 +19,11 @@ from emceepee.runtime.spawn import TaskScope
 from emceepee.state.buffers import Buffers, KeptLog, KeptNotification, LogSource
 from emceepee.state.events import EventLog, EventType, Lease, Wanted
 from emceepee.state.invalidated import Invalidated
+from emceepee.state.kept_tasks import KeptTask
 from emceepee.state.pending_requests import Ask, PendingKind, PendingRequests, Settle
 from emceepee.state.recording import Moment
 from emceepee.state.settings import StateSettings
-from emceepee.state.tasks import Carried, Stop, Tasks, TaskView
+from emceepee.state.tasks import UNKEPT, Carried, Keep, Stop, Tasks, TaskView
 from emceepee.state.totals import EventTotals
 from emceepee.state.waiting import Waiters
 from emceepee.vocabulary.asks import DISCONNECTED, RECONNECTED
@@ -38,7 +39,13 @@ CALL_UNKNOWN = "Server reconnected - tool call state unknown"
 
 class Workspace:
     def __init__(
-        self, scope: Scope, clock: Clock, ulids: Ulids, settings: StateSettings, totals: EventTotals | None = None
+        self,
+        scope: Scope,
+        clock: Clock,
+        ulids: Ulids,
+        settings: StateSettings,
+        totals: EventTotals | None = None,
+        keep: Keep = UNKEPT,
     ) -> None:
         self.scope = scope
         self.settings = settings
@@ -47,7 +54,7 @@ class Workspace:
         self.last_used = clock.now()
         self.events = EventLog(settings.events, totals)
         self.asks = PendingRequests(self.record, settings.asks)
-        self.tasks = Tasks(self.record, settings.tasks, self.asks.open_until)
+        self.tasks = Tasks(self.record, settings.tasks, self.asks.open_until, keep)
         self.notifications: Buffers[KeptNotification] = Buffers(settings.buffers.max_notifications)
         self.logs: Buffers[KeptLog] = Buffers(settings.buffers.max_logs)
         self.waiters = Waiters(clock)
@@ -140,6 +147,13 @@ class Workspace:
         self._wake_at(self.clock.now() + view.ttl_ms / 1000)
         return view
 
+    def inherit(self, task: KeptTask) -> None:
+        """One that an earlier run of the gateway left."""
+        self.tasks.restore(task.view, task.told, task.keep_until, self.now())
+        due = self.tasks.next_deadline()
+        if due is not None:
+            self._wake_at(due)
+
     def begin_ask(
         self, kind: PendingKind, server: ServerName, params: Raw, settle: Settle, timeout_ms: int | None = None
     ) -> Ask:
@@ -222,15 +236,16 @@ class Workspace:
 
     # -- the end
 
-    async def close(self, grace: float = 5.0) -> None:
-        """In the order of A-SES-16. What hangs on the scope elsewhere (connections) is for others to close."""
+    async def close(self, grace: float = 5.0, forget: bool = True) -> None:
+        """In the order of A-SES-16. What hangs on the scope elsewhere (connections) is for others to close. Its tasks
+        are forgotten, unless it ends only because the process does."""
         if self.closed:
             return
         self.closed = True
         if self._timer is not None:
             self._timer.cancel()
         self.asks.close()
-        self.tasks.close(self.now())
+        self.tasks.close(self.now(), forget)
         self.notifications.clear()
         self.logs.clear()
         self.waiters.close()

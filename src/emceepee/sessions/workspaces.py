@@ -16,9 +16,11 @@ from emceepee.runtime.ids import SystemIds, Ulids
 from emceepee.runtime.spawn import TaskScope
 from emceepee.sessions.expiry import is_idle
 from emceepee.sessions.handles import is_handle, make_handle, may_name, not_found, scope_of_name
+from emceepee.sessions.inheritance import Inheritance
 from emceepee.sessions.settings import SessionSettings
 from emceepee.sessions.workspace import Workspace
 from emceepee.state.events import EventType
+from emceepee.state.kept_tasks import Owner, place_of
 from emceepee.state.settings import StateSettings
 from emceepee.state.totals import EventTotals
 from emceepee.vocabulary.names import Scope, ServerName, scope_label
@@ -55,6 +57,10 @@ class Workspaces:
         self._sweeping = TaskScope("workspaces")
         self._timer: Timer | None = None
         self.closed = False
+        self.process_ends = False
+        """Whether what ends from now on ends only because the process does: then its tasks are kept."""
+        self.inheritance: Inheritance | None = None
+        self.owner_of: Callable[[Scope], Owner] = lambda scope: Owner(scope, place_of(scope))
         self.on_made: Callable[[Workspace], None] = lambda workspace: None
         self.end_all: End = self.end
 
@@ -90,9 +96,35 @@ class Workspaces:
     def _make(self, scope: Scope) -> Workspace:
         if self.closed or len(self._at) >= self._bounds.max_sessions:
             raise LimitReached("workspaces (max_sessions)", 0 if self.closed else self._bounds.max_sessions)
-        workspace = self._at[scope] = Workspace(scope, self._clock, self._ulids, self.settings, self._totals)
+        made = (scope, self._clock, self._ulids, self.settings, self._totals)
+        left = self.inheritance
+        if left is None:
+            workspace = self._at[scope] = Workspace(*made)
+        else:
+            owner = self.owner_of(scope)
+            workspace = self._at[scope] = Workspace(*made, left.keep_for(owner))
+            for task in left.take(owner, scope):
+                workspace.inherit(task)
         self.on_made(workspace)
         return workspace
+
+    @property
+    def inherits(self) -> bool:
+        """Whether something that an earlier run left still waits for somebody."""
+        return self.inheritance is not None and len(self.inheritance) > 0
+
+    def holding(self, task_id: str, workspace: Workspace, principal: str) -> Workspace:
+        """Where a task is to be looked for by this principal: in the workspace that he named, unless an earlier run of
+        the gateway left it."""
+        left = self.inheritance
+        if left is None or task_id in workspace.tasks:
+            return workspace
+        task = left.claim(principal, task_id, workspace.scope)
+        if task is not None:
+            workspace.inherit(task)
+            return workspace
+        heir = left.heir_of(principal, task_id)
+        return workspace if heir is None else self._at.get(heir, workspace)
 
     # -- by name
 
@@ -103,9 +135,16 @@ class Workspaces:
     def open(self, principal: str) -> Workspace:
         """A new one, which its handle finds again. Raises `LimitReached`."""
         handle = make_handle(self._secret())
-        workspace = self._make(handle)
-        self._owners[handle] = principal
-        return workspace
+        return self._make_for(principal, handle)
+
+    def _make_for(self, principal: str, scope: Scope) -> Workspace:
+        # Whose it is has to be known while it is made.
+        self._owners[scope] = principal
+        try:
+            return self._make(scope)
+        except LimitReached:
+            del self._owners[scope]
+            raise
 
     def scope_of(self, handle: str, principal: str) -> Scope:
         """The scope behind a handle of this principal's, in use from now on. Raises `ClientFault`."""
@@ -119,7 +158,9 @@ class Workspaces:
         if is_handle(name) or not may_name(name):
             return self.scope_of(name, principal)
         scope = scope_of_name(name, principal)
-        self._owners[self.at(scope).scope] = principal
+        if scope not in self._at:
+            self._make_for(principal, scope)
+        self.at(scope)
         return scope
 
     def named_of(self, principal: str) -> list[Workspace]:
@@ -150,7 +191,13 @@ class Workspaces:
     async def end(self, scope: Scope) -> None:
         workspace = self._take_out(scope)
         if workspace is not None:
-            await workspace.close()
+            await self._close(workspace)
+
+    async def _close(self, workspace: Workspace) -> None:
+        unseen = workspace.tasks.untold()
+        await workspace.close(forget=not self.process_ends)
+        if self.inheritance is not None and not self.process_ends:
+            self.inheritance.give_back(workspace.scope, unseen)
 
     def _take_out(self, scope: Scope) -> Workspace | None:
         self._owners.pop(scope, None)
@@ -183,18 +230,20 @@ class Workspaces:
             _log.info("workspace_timeout_cleanup", extra={"data": {"workspace": scope_label(workspace.scope)}})
             self._take_out(workspace.scope)
             self._sweeping.spawn(self._ended(workspace, named), "close idle")
+        if self.inheritance is not None:
+            self.inheritance.expire(self._clock.wall())
         return len(idle)
 
     def _limit(self, scope: Scope) -> float:
         return self._bounds.workspace_idle if scope in self._owners else self._bounds.idle_limit
 
     async def _ended(self, workspace: Workspace, named: bool) -> None:
-        await workspace.close()
+        await self._close(workspace)
         if named:
             await self.end_all(workspace.scope)
 
     async def close(self) -> None:
-        self.closed = True
+        self.closed = self.process_ends = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -6,7 +6,7 @@ The one rule: a table writes events only through the `Record` it was given, so i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from emceepee.state.events import EventType
@@ -19,6 +19,10 @@ class Moment:
 
     at: float
     wall: datetime
+
+    def after(self, at: float) -> datetime:
+        """What people call a moment that a deadline names."""
+        return self.wall + timedelta(seconds=at - self.at)
 
 
 class Record(Protocol):

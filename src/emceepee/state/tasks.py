@@ -13,7 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Raw
 
@@ -68,6 +68,22 @@ OpenUntil: TypeAlias = Callable[[ServerName], float | None]
 """Until when a person is being asked something by this server, if so."""
 
 
+class Keep(Protocol):
+    """Whoever remembers the tasks of one workspace beyond this process. Nothing here raises, or takes long."""
+
+    def begun(self, view: TaskView) -> None: ...
+
+    def ended(self, view: TaskView, keep_until: datetime) -> None: ...
+
+    def told(self, task_id: str, keep_until: datetime) -> None:
+        """The event that told its end has reached the client."""
+        ...
+
+    def forgotten(self, task_ids: Iterable[str]) -> None:
+        """Nobody can ask for these any more."""
+        ...
+
+
 @dataclass(slots=True, frozen=True)
 class TaskView:
     """One task as it stood when somebody looked."""
@@ -92,6 +108,9 @@ class TaskView:
     asks: Fields = field(default_factory=dict)
     """What its server wants of the client before it goes on; only while it works."""
 
+    reason: str | None = None
+    """One word for `error`, where it has one."""
+
     @property
     def working(self) -> bool:
         return self.status == "working"
@@ -112,6 +131,25 @@ class TaskView:
 
     def brief(self) -> dict[str, Any]:
         return {"taskId": self.id, "toolName": self.tool, "status": self.status}
+
+
+class Unkept:
+    """The `Keep` of tasks that end with the process."""
+
+    def begun(self, view: TaskView) -> None:
+        pass
+
+    def ended(self, view: TaskView, keep_until: datetime) -> None:
+        pass
+
+    def told(self, task_id: str, keep_until: datetime) -> None:
+        pass
+
+    def forgotten(self, task_ids: Iterable[str]) -> None:
+        pass
+
+
+UNKEPT = Unkept()
 
 
 class _Task:
@@ -145,9 +183,14 @@ class _Task:
 
 class Tasks:
     def __init__(
-        self, record: Record, settings: TaskSettings | None = None, open_until: OpenUntil | None = None
+        self,
+        record: Record,
+        settings: TaskSettings | None = None,
+        open_until: OpenUntil | None = None,
+        keep: Keep = UNKEPT,
     ) -> None:
         self.settings = settings or TaskSettings()
+        self._keep = keep
         self._record = record
         self._open_until = open_until or (lambda server: None)
         self._working: dict[str, _Task] = {}
@@ -186,8 +229,20 @@ class Tasks:
         view = TaskView(task_id, server, tool, args, "working", ttl_ms, now.wall, now.wall)
         task = self._working[task_id] = _Task(view, now.at, stop)
         task.carried = carried
+        self._keep.begun(view)
         self._record("task_created", server, {"taskId": task_id, "toolName": tool, "ttl": ttl_ms}, task_id)
         return view
+
+    def restore(self, view: TaskView, told: bool, keep_until: datetime, now: Moment) -> None:
+        """One that ended in an earlier run of the gateway. If its end was not told then, it is now."""
+        task = _Task(view, now.at - (now.wall - view.created_at).total_seconds(), None)
+        task.ended = now.at
+        task.remove_at = now.at + (keep_until - now.wall).total_seconds()
+        task.delivered = told
+        self._finished[view.id] = task
+        self._forget_surplus()
+        if not told:
+            self._record(_EVENT[view.status], view.server, _told(view), view.id)
 
     # -- going on
 
@@ -262,9 +317,18 @@ class Tasks:
         over = [task for task in self._working.values() if self._deadline(task) <= now.at]
         text = "Task expired after {}ms TTL"
         expired = [self._end(task, "expire", now, error=text.format(task.view.ttl_ms)) for task in over]
-        for task_id in [task.view.id for task in self._finished.values() if task.remove_at <= now.at]:
-            del self._finished[task_id]
+        self._forget([task.view.id for task in self._finished.values() if task.remove_at <= now.at])
         return expired
+
+    def _forget(self, task_ids: list[str]) -> None:
+        for task_id in task_ids:
+            del self._finished[task_id]
+        if task_ids:
+            self._keep.forgotten(task_ids)
+
+    def _forget_surplus(self) -> None:
+        while len(self._finished) > self.settings.max_finished:
+            self._forget([next(iter(self._finished))])
 
     def waited(self, server: ServerName, since: float, until: float) -> None:
         """A person was asked something by this server for so long, which is no part of the life of its tasks."""
@@ -300,8 +364,8 @@ class Tasks:
         task.ended = now.at
         task.remove_at = now.at + self.settings.max_retention_ms / 1000
         self._finished[view.id] = task
-        while len(self._finished) > self.settings.max_finished:
-            del self._finished[next(iter(self._finished))]
+        self._keep.ended(ended, now.after(task.remove_at))
+        self._forget_surplus()
         self._record(_EVENT[status], view.server, _told(ended), view.id)
         _log.info(_EVENT[status], extra={"data": _logged(ended)})
         _tell(task)
@@ -319,6 +383,11 @@ class Tasks:
         task.delivered = True
         promised = task.created + task.view.ttl_ms / 1000
         task.remove_at = min(task.remove_at, max(promised, now.at + self.settings.retention_ms / 1000))
+        self._keep.told(task_id, now.after(task.remove_at))
+
+    def untold(self) -> list[str]:
+        """Ended ones of whose end the client has not heard."""
+        return [task.view.id for task in self._finished.values() if not task.delivered]
 
     # -- looking
 
@@ -346,9 +415,13 @@ class Tasks:
         )
         return min(times, default=None)
 
-    def close(self, now: Moment) -> list[TaskView]:
-        """What works is cancelled, its servers are told, nothing begins any more (X-CON-07)."""
+    def close(self, now: Moment, forget: bool = True) -> list[TaskView]:
+        """What works is cancelled, its servers are told, nothing begins any more (X-CON-07). All is forgotten unless
+        the workspace ends only with this process."""
         self.closed = True
+        if forget:
+            self._keep.forgotten([*self._working, *self._finished])
+            self._keep = UNKEPT
         self._record = unheard
         return [self._end(task, "cancel", now) for task in list(self._working.values())]
 
@@ -366,7 +439,7 @@ def not_found(task_id: str) -> ClientFault:
 def _told(task: TaskView) -> dict[str, Any]:
     said: dict[str, Any] = {"taskId": task.id, "toolName": task.tool}
     if task.status == "failed":
-        said |= {"error": task.error, "reason": task.error}
+        said |= {"error": task.error, "reason": task.reason or task.error}
     if task.status == "expired":
         said["ttl"] = task.ttl_ms
     return said
