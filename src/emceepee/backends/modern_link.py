@@ -14,12 +14,15 @@ from msgspec import Raw
 from emceepee.backends.carried import Carried, OnOutcome
 from emceepee.backends.connection import Connection, Link, OnDoubt, OnNotice, identity_of, tell_all
 from emceepee.backends.conversation import Conversation, Hearing
+from emceepee.backends.far_task import FollowedTask
 from emceepee.backends.hearing import CallHearing
 from emceepee.backends.listening import Listening
 from emceepee.backends.recovery import Identity
 from emceepee.backends.transport import Header, Origin
 from emceepee.eras.asks import undeclared
+from emceepee.eras.capabilities import declares_tasks
 from emceepee.eras.modern import towards_backend as wire
+from emceepee.eras.modern.far_tasks import CANCEL, FarTask, named, read_created, write_about
 from emceepee.eras.modern.headers import HeaderMap
 from emceepee.eras.modern.listen import ACKNOWLEDGED
 from emceepee.errors import BackendFault, BackendViolation
@@ -35,12 +38,15 @@ from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, LogLine, Notice, ResourceUpdated
 from emceepee.vocabulary.outcomes import Answered, Begun, Done, InputNeeded, Outcome
-from emceepee.vocabulary.raw_json import NotThatShape, read_fields, read_items, read_text
+from emceepee.vocabulary.profiles import NO_ASKS, AskProfile
+from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, read_items, read_text
+from emceepee.vocabulary.tasks import TAKE_TASKS
 
 _log = logging.getLogger("emceepee.backends")
 
 HEADER_MISMATCH = -32020
 RELIST_SECONDS = 30.0
+ABOUT_SECONDS = 30.0
 
 
 class ModernLink:
@@ -67,6 +73,8 @@ class ModernLink:
         self._tools_seen = False
         self._wants: dict[Connection, Interest] = {}
         self._tasks = TaskScope(f"link:{self._server}")
+        self._clock = clock
+        self._followed: dict[Carried, FollowedTask] = {}
         self._listening = Listening(self._server, self._listen, clock, self._changed, self._after_a_gap)
         self.alive = True
         self.on_doubt: OnDoubt = lambda link, fault: None
@@ -142,11 +150,12 @@ class ModernLink:
         call, on_notice = carried.call, carried.on_notice
         revision, info = self._about.revision, self._client_info
         span = self._ids.span() if "traceparent" in call.meta else None
+        takes = call.tasks in TAKE_TASKS and declares_tasks(self._about.capabilities)
         return self._conversation.begin(
             call.method,
-            (lambda token: wire.write_call(call, token, revision, info, span))
+            (lambda token: wire.write_call(call, token, revision, info, span, takes))
             if call.wants_progress and on_notice is not None
-            else wire.write_call(call, None, revision, info, span),
+            else wire.write_call(call, None, revision, info, span, takes),
             carried.timeout,
             carried,
             hearing=None
@@ -167,6 +176,9 @@ class ModernLink:
                 carried.again = self._tasks.spawn(self._once_more(carried), "once more")
                 return None
             return wire.read_failed(call.method, answer.error)
+        if call.tasks in TAKE_TASKS and (made := read_created(answer.result)) is not None:
+            carried.again = self._tasks.spawn(self._follow(carried, made), "far task")
+            return None
         done = self._read(call, answer)
         return self._offered(done) if call.method == "tools/list" and type(done) is Done else done
 
@@ -184,7 +196,42 @@ class ModernLink:
             self.on_doubt(self, fault)
         return fault
 
-    def given_up(self, carried: Carried) -> None: ...
+    def given_up(self, carried: Carried) -> None:
+        self._let_go(carried)
+
+    # -- tasks that the server makes of calls
+
+    async def _follow(self, carried: Carried, made: FarTask) -> None:
+        async def ask(method: str, task_id: str, answers: Fields | None = None) -> Result | Failure:
+            return await self._ask_about(method, task_id, carried.call.asks, answers)
+
+        self._followed[carried] = followed = FollowedTask(self._server, made, carried, ask, self._clock)
+        try:
+            await followed.follow()
+        finally:
+            self._let_go(carried)
+
+    def _let_go(self, carried: Carried) -> None:
+        followed = self._followed.pop(carried, None)
+        if followed is not None and not followed.known_to_be_over and self.alive:
+            self._tasks.spawn(self._cancel(followed.id), "cancel far task")
+
+    async def _cancel(self, task_id: str) -> None:
+        try:
+            await self._ask_about(CANCEL, task_id, NO_ASKS)
+        except BackendFault as fault:
+            _log.info("far_task_not_cancelled", extra={"data": {"server": self._server, "error": fault.detail}})
+
+    async def _ask_about(
+        self, method: str, task_id: str, profile: AskProfile, answers: Fields | None = None
+    ) -> Result | Failure:
+        revision = self._about.revision
+        return await self._conversation.ask(
+            method,
+            write_about(task_id, revision, self._client_info, profile, answers),
+            ABOUT_SECONDS,
+            headers=wire.headers(method, named(task_id), revision) if self._over_http else (),
+        )
 
     def _read(self, call: Call, answer: Result) -> Done | InputNeeded:
         try:

@@ -16,6 +16,7 @@ from emceepee.eras.faults import Incomplete as Incomplete
 from emceepee.eras.faults import Violation
 from emceepee.eras.faults import read_failed as read_failed
 from emceepee.eras.meta import CLIENT_CAPABILITIES, LOG_LEVEL, PROGRESS_TOKEN, VIA, continue_trace, crossing_only
+from emceepee.eras.modern import far_tasks
 from emceepee.eras.modern.cacheable import CACHEABLE, read_hints
 from emceepee.eras.modern.discover import read_discover as read_discover
 from emceepee.eras.modern.discover import supported_by as supported_by
@@ -51,11 +52,16 @@ Header: TypeAlias = tuple[str, str]
 _HINTS = ("ttlMs", "cacheScope")
 
 
-def write_call(call: Call, token: str | None, revision: str, client_info: Raw, span: str | None = None) -> bytes:
-    """The params. `token` is our own progress token, `span` our place in the caller's trace."""
+def write_call(
+    call: Call, token: str | None, revision: str, client_info: Raw, span: str | None = None, takes_task: bool = False
+) -> bytes:
+    """The params. `token` is our own progress token, `span` our place in the caller's trace; `takes_task` says that its
+    server may make a task of it."""
     meta: dict[str, Any] = {**(call.meta if span is None else continue_trace(call.meta, span))}
     meta.update(write_envelope(revision, client_info))
-    if call.asks:
+    if takes_task:
+        meta[CLIENT_CAPABILITIES] = far_tasks.capabilities(call.asks)
+    elif call.asks:
         meta[CLIENT_CAPABILITIES] = declare(call.asks, "modern")
     if token is not None:
         meta[PROGRESS_TOKEN] = token
