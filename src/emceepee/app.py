@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from emceepee import __version__
+from emceepee.backends.children import Children, end_orphans
 from emceepee.backends.definition import InProcess, ServerDefinition
 from emceepee.backends.demo import DemoServer
 from emceepee.backends.dial import Doors, ServerDialer
@@ -24,9 +25,8 @@ from emceepee.backends.http_client import HttpClient
 from emceepee.backends.in_memory import InProcessServer
 from emceepee.backends.pool import Pool
 from emceepee.backends.registry import Registry
-from emceepee.backends.warden import Warden
 from emceepee.config.load import Loaded, Source
-from emceepee.config.settings import DEFAULTS, Settings, is_loopback
+from emceepee.config.settings import DEFAULTS, Limits, Settings, is_loopback
 from emceepee.errors import ClientFault
 from emceepee.front.http import HttpFront
 from emceepee.front.pipes import claim_standard_streams, open_input, open_output
@@ -94,13 +94,13 @@ class Backends:
         clock: Clock,
         ids: Ids,
         hosted: Mapping[str, Host] | None = None,
-        max_servers: int = DEFAULTS.limits.max_servers,
+        limits: Limits = DEFAULTS.limits,
     ) -> None:
         self.http = HttpClient(clock, environment)
-        self.warden = Warden(clock)
+        self.family = Children(clock, limits.max_children)
         hosts: dict[str, Host] = {"demo": lambda: DemoServer(clock), **(hosted or {})}
-        self.registry = Registry(clock, limit=max_servers)
-        self.dialer = ServerDialer(Doors(self.http, self.warden, hosts), clock, ids, IMPLEMENTATION)
+        self.registry = Registry(clock, limit=limits.max_servers)
+        self.dialer = ServerDialer(Doors(self.http, self.family, hosts), clock, ids, IMPLEMENTATION)
         self.pool = Pool(self.registry.get, self.dialer, clock)
         for definition in definitions:
             self.registry.add(definition)
@@ -108,7 +108,7 @@ class Backends:
     async def close(self) -> None:
         await self.pool.close()
         await self.http.close()
-        await self.warden.close()
+        await self.family.close()
 
 
 class Gateway:
@@ -131,7 +131,7 @@ class Gateway:
         self.kept: Kept | None = None
         self.tasks = TaskScope("gateway")
         self._clock = clock
-        self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits.max_servers)
+        self.backends = Backends(definitions, environment, clock, ids, hosted, settings.limits)
         self.registry = self.backends.registry
         self.pool = self.backends.pool
         slot = ids.slot()
@@ -353,6 +353,7 @@ async def serve_http(
     gateway.registry.listening_on(f"{listening.host}:{listening.port}")
     _remember(gateway, state)
     server = HttpServer(gateway.front, listening, settings.for_front())
+    gateway.tasks.spawn(end_orphans(SystemClock()), "orphans")
     look_for_circles_less_often()
     keep_freed_memory()
     with _rereading(gateway, configuration) as again, on_signals(server.stop, again):
@@ -389,6 +390,7 @@ async def serve_stdio(
     entrance = await open_input(claimed.read_fd)
     out = await open_output(claimed.write_fd)
     front = StdioFront(gateway.shop, gateway.directory, surface, entrance.read, out.write)
+    gateway.tasks.spawn(end_orphans(SystemClock()), "orphans")
     look_for_circles_less_often()
     keep_freed_memory()
     with _rereading(gateway, configuration) as again, on_signals(front.stop, again):

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from emceepee.backends import stdio
+from emceepee.backends.children import Children as Family
 from emceepee.backends.definition import StdioLaunch
 from emceepee.backends.stdio import StdioTransport
 from emceepee.backends.transport import PIPE
-from emceepee.backends.warden import Warden
 from emceepee.errors import BackendUnavailable
 from emceepee.framing.json_text import Limits
 from emceepee.protocol.messages import Failure, Notification, Result, write_notification, write_request
@@ -30,13 +30,13 @@ class Children:
     """Starts transports and ends all of them after the test."""
 
     def __init__(self) -> None:
-        self.warden = Warden(SystemClock())
+        self.family = Family(SystemClock())
         self.transports: list[StdioTransport] = []
         self.stderr: list[str] = []
 
     def make(self, launch: StdioLaunch, limits: Limits = stdio.LIMITS, log: bool = False) -> StdioTransport:
         said = None if log else self.stderr.append
-        transport = StdioTransport("files", launch, SystemClock(), self.warden, said, limits)
+        transport = StdioTransport("files", launch, SystemClock(), self.family, said, limits)
         self.transports.append(transport)
         return transport
 
@@ -51,7 +51,7 @@ class Children:
     async def close(self) -> None:
         for transport in self.transports:
             await transport.close()
-        await self.warden.close()
+        await self.family.close()
 
 
 def no_child_left() -> bool:
@@ -136,7 +136,7 @@ async def test_nothing_of_the_gateways_own_environment_leaks_but_the_usual(
     assert "GATEWAY_SECRET" not in env
     assert "PATH" in env
     assert set(env) <= {"HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM"} | {
-        *("TMPDIR", "TZ", "USER"),
+        *("TMPDIR", "TZ", "USER", "EMCEEPEE_CHILD"),
         *(name for name in env if name.startswith("XDG_")),
     }
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import mcp
 import pytest
 
+from emceepee.backends.children import Children
 from emceepee.backends.definition import StdioLaunch
 from emceepee.backends.in_memory import InMemoryTransport
 from emceepee.backends.stdio import StdioTransport
-from emceepee.backends.warden import Warden
 from emceepee.protocol.messages import Failure, Result, write_request
 from emceepee.runtime.clock import SystemClock
 from tests.support.inbox import RecordingInbox
@@ -28,14 +28,14 @@ PROBE = b'{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}'
 
 
 @pytest.fixture
-async def warden() -> AsyncIterator[Warden]:
-    warden = Warden(SystemClock())
-    yield warden
-    await warden.close()
+async def family() -> AsyncIterator[Children]:
+    family = Children(SystemClock())
+    yield family
+    await family.close()
 
 
-def transport_to(warden: Warden, *flags: str) -> StdioTransport:
-    return StdioTransport("x", StdioLaunch(sys.executable, (STDIO_SERVER, *flags)), SystemClock(), warden)
+def transport_to(family: Children, *flags: str) -> StdioTransport:
+    return StdioTransport("x", StdioLaunch(sys.executable, (STDIO_SERVER, *flags)), SystemClock(), family)
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def transport_to(warden: Warden, *flags: str) -> StdioTransport:
         ("both", "auto", MODERN),
     ],
 )
-async def test_the_sdks_client_uses_it_in_each_era(warden: Warden, era: str, mode: str, spoken: str) -> None:
+async def test_the_sdks_client_uses_it_in_each_era(family: Children, era: str, mode: str, spoken: str) -> None:
     told: list[float] = []
 
     async def on_progress(done: float, total: float | None, message: str | None) -> None:
         told.append(done)
 
-    transport = transport_to(warden, "--era", era)
+    transport = transport_to(family, "--era", era)
     async with asyncio.timeout(20), mcp.Client(sdk_over(transport), mode=mode) as client:
         assert client.protocol_version == spoken
         assert "echo" in [tool.name for tool in (await client.list_tools()).tools]
@@ -75,17 +75,17 @@ async def test_the_sdks_client_uses_the_scripted_backend_in_each_era(era: Era, m
         assert (await client.call_tool("echo", {"text": "a"})).content
 
 
-async def test_it_exits_on_a_probe_when_told_to(warden: Warden) -> None:
-    transport, inbox = transport_to(warden, "--exit-on-probe"), RecordingInbox()
+async def test_it_exits_on_a_probe_when_told_to(family: Children) -> None:
+    transport, inbox = transport_to(family, "--exit-on-probe"), RecordingInbox()
     await transport.start(inbox)
     await transport.send(write_request("p", "server/discover", PROBE))
     assert "expected initialize, got server/discover" in (await inbox.fault()).detail
     await transport.close()
 
 
-async def test_it_keeps_silent_on_what_it_does_not_know_when_told_to(warden: Warden, tmp_path: Path) -> None:
+async def test_it_keeps_silent_on_what_it_does_not_know_when_told_to(family: Children, tmp_path: Path) -> None:
     wire = tmp_path / "wire"
-    transport, inbox = transport_to(warden, "--silent-on-unknown", "--wire", str(wire)), RecordingInbox()
+    transport, inbox = transport_to(family, "--silent-on-unknown", "--wire", str(wire)), RecordingInbox()
     await transport.start(inbox)
     await transport.send(write_request("p", "server/discover", PROBE))
     await transport.send(write_request("q", "ping", None))
@@ -96,8 +96,8 @@ async def test_it_keeps_silent_on_what_it_does_not_know_when_told_to(warden: War
     await transport.close()
 
 
-async def test_a_modern_one_refuses_the_handshake_naming_what_it_speaks(warden: Warden) -> None:
-    transport, inbox = transport_to(warden, "--era", "modern"), RecordingInbox()
+async def test_a_modern_one_refuses_the_handshake_naming_what_it_speaks(family: Children) -> None:
+    transport, inbox = transport_to(family, "--era", "modern"), RecordingInbox()
     await transport.start(inbox)
     await transport.send(write_request("i", "initialize", b"{}"))
     answer = await inbox.next()

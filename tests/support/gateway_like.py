@@ -17,6 +17,7 @@ import signal
 import sys
 from pathlib import Path
 
+from emceepee.backends.children import Children
 from emceepee.backends.definition import StdioLaunch
 from emceepee.backends.stdio import StdioTransport
 from emceepee.backends.transport import Origin
@@ -66,11 +67,13 @@ async def main() -> None:
     if mode == "as-init":
         become_reaper()
     clock = SystemClock()
-    warden = SuicidalWarden(clock) if mode == "die-unwatched" else Warden(clock)
+    family = Children(clock)
+    if mode == "die-unwatched":
+        family.warden = SuicidalWarden(clock)
     transports = []
     for _ in range(2):
         launch = StdioLaunch(sys.executable, (SERVER, "--pids", pids, *flags))
-        transport = StdioTransport("x", launch, clock, warden)
+        transport = StdioTransport("x", launch, clock, family)
         transports.append(transport)
         inbox = FirstWord()
         await transport.start(inbox)
@@ -82,7 +85,7 @@ async def main() -> None:
         await asyncio.Event().wait()
     for transport in transports:
         await transport.close()
-    await warden.close()
+    await family.close()
     if mode == "as-init" and not zombies():
         sys.stdout.write("no zombies\n")
 

@@ -9,6 +9,7 @@
         --ignore-sigterm         and grandchildren ignore it too
         --ignore-eof             goes on when its input ends
         --grandchildren N        starts that many children of its own, which do nothing
+        --leave-group            the grandchildren lead groups of their own, as browsers do
         --pids FILE              appends its own process id and theirs
         --wire FILE              appends each line it receives
         --deaf                   never reads its input
@@ -154,7 +155,8 @@ def stamped(method, result):
 def read_options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--era", choices=("legacy", "modern", "both"), default="legacy")
-    for flag in ("--exit-on-probe", "--silent-on-unknown", "--rubbish", "--ignore-sigterm", "--ignore-eof", "--deaf"):
+    flags = ("--exit-on-probe", "--silent-on-unknown", "--rubbish", "--ignore-sigterm", "--ignore-eof", "--deaf")
+    for flag in (*flags, "--leave-group"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--slow-start", type=float, default=0)
     parser.add_argument("--exit-with", type=int)
@@ -166,7 +168,8 @@ def read_options():
 
 def start_grandchildren(options):
     command = [sys.executable, "-I", "-S", "-c", NAP] + (["stubborn"] if options.ignore_sigterm else [])
-    children = [subprocess.Popen(command) for _ in range(options.grandchildren)]
+    apart = options.leave_group
+    children = [subprocess.Popen(command, start_new_session=apart) for _ in range(options.grandchildren)]
     if options.pids:
         with open(options.pids, "a", encoding="utf-8") as file:
             file.write("".join(f"{pid}\n" for pid in (os.getpid(), *(child.pid for child in children))))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Raw
 
+from emceepee.backends.children import Children
 from emceepee.backends.connection import Link
 from emceepee.backends.conversation import Conversation, Nobody
 from emceepee.backends.definition import HttpEndpoint, InProcess, ServerDefinition, StdioLaunch
@@ -37,7 +38,6 @@ from emceepee.backends.modern_link import ModernLink
 from emceepee.backends.stdio import LIMITS, StdioTransport
 from emceepee.backends.streamable_http import HttpTransport
 from emceepee.backends.transport import HttpRefusal, Transport
-from emceepee.backends.warden import Warden
 from emceepee.eras.modern import towards_backend as modern
 from emceepee.eras.revisions import MODERN
 from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
@@ -69,7 +69,7 @@ class Doors:
     """What links are opened with."""
 
     http: HttpClient
-    warden: Warden
+    family: Children
     hosted: Mapping[str, Callable[[], InProcessServer]]
     """Servers in this process, by name; each connection gets one of its own."""
     over_http: HttpSettings = field(default_factory=HttpSettings)
@@ -172,7 +172,7 @@ class ServerDialer:
     def _pipe(self, definition: ServerDefinition) -> Transport:
         if isinstance(definition.launch, StdioLaunch):
             doors, launch = self._doors, definition.launch
-            return StdioTransport(definition.name, launch, self._clock, doors.warden, limits=doors.over_pipes)
+            return StdioTransport(definition.name, launch, self._clock, doors.family, limits=doors.over_pipes)
         assert isinstance(definition.launch, InProcess)
         host = self._doors.hosted.get(definition.launch.name)
         if host is None:

@@ -1,7 +1,7 @@
 """A child and everything it started that stayed in its process group.
 
 The group is the child's own (it leads a new session), so that ending it reaches the real server behind `npx`, `uvx` or
-a shell script, also when the first process is gone already. A program that leaves the group on purpose is left alone.
+a shell script, also when the first process is gone already. Who left the group is found by his mark (`children`).
 On Windows there are no such groups: only the direct child is meant (a known gap).
 
 Where we are the first process of a container, orphans become our children, and would stay as zombies: they are reaped.

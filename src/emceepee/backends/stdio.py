@@ -21,14 +21,15 @@ from typing import TypeAlias, cast
 
 import msgspec
 
+from emceepee.backends.children import Children, environment
 from emceepee.backends.definition import StdioLaunch
 from emceepee.backends.own_secrets import of_environment
 from emceepee.backends.process_group import ProcessGroup, ending_in_words
-from emceepee.backends.process_launch import prepare, through_gate
+from emceepee.backends.process_launch import Prepared, prepare, through_gate
 from emceepee.backends.stderr_lines import StderrLines
 from emceepee.backends.transport import PIPE, SENT, Header, Inbox, Sending
 from emceepee.backends.unreadable import answer_instead
-from emceepee.backends.warden import Warden, interpreter
+from emceepee.backends.warden import interpreter
 from emceepee.errors import BackendFault, BackendUnavailable
 from emceepee.framing.json_text import Limits, Unreadable, read_messages
 from emceepee.framing.lines import LineReader, Overlong
@@ -56,14 +57,14 @@ class StdioTransport:
         server: str,
         launch: StdioLaunch,
         clock: Clock,
-        warden: Warden,
+        family: Children,
         on_stderr: OnStderr | None = None,
         limits: Limits = LIMITS,
     ) -> None:
         self.server = server
         self._launch = launch
         self._clock = clock
-        self._warden = warden
+        self._family = family
         self._on_stderr = on_stderr or self._log_stderr
         self._limits = limits
         self._lines = LineReader(limits)
@@ -98,14 +99,33 @@ class StdioTransport:
     # --- start
 
     async def start(self, inbox: Inbox) -> None:
-        """Raises `BackendUnavailable` when the command cannot be found or run."""
+        """Raises `BackendUnavailable` when the command cannot be found or run, or when there are too many children."""
         prepared = prepare(self.server, self._launch, os.environ)
+        mark = self._family.admit(self.server)
+        try:
+            child = await self._spawned(prepared, mark, inbox)
+        except BaseException:
+            self._family.give_back()
+            raise
+        # Nothing is awaited from here on: a cancelled start has either no child or one that `close` ends.
+        self._child = child
+        self._group = ProcessGroup(child)
+        self._family.watch(self._group.id, mark)
+        stdin = cast(asyncio.WriteTransport, child.get_pipe_transport(_STDIN))
+        stdin.set_write_buffer_limits(high=HIGH_WATER)
+        self._stdin = stdin
+        self._fault = None
+        if interpreter() is not None:
+            stdin.write(b"\n")
+
+    async def _spawned(self, prepared: Prepared, mark: str, inbox: Inbox) -> asyncio.SubprocessTransport:
         python = interpreter()
         argv = prepared.argv if python is None else through_gate(prepared, python)
+        env = prepared.env | environment(mark)
         self._inbox = inbox
         try:
             child, _ = await asyncio.get_running_loop().subprocess_exec(
-                lambda: _Pipes(self), *argv, cwd=prepared.cwd, env=prepared.env, start_new_session=True
+                lambda: _Pipes(self), *argv, cwd=prepared.cwd, env=env, start_new_session=True
             )
         except asyncio.CancelledError:
             self._inbox = None
@@ -113,16 +133,7 @@ class StdioTransport:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise BackendUnavailable(self.server, f"command '{self._launch.command}' cannot be run: {reason}") from None
-        # Nothing is awaited from here on: a cancelled start has either no child or one that `close` ends.
-        self._child = child
-        self._group = ProcessGroup(child)
-        self._warden.watch(self._group.id)
-        stdin = cast(asyncio.WriteTransport, child.get_pipe_transport(_STDIN))
-        stdin.set_write_buffer_limits(high=HIGH_WATER)
-        self._stdin = stdin
-        self._fault = None
-        if python is not None:
-            stdin.write(b"\n")
+        return child
 
     # --- out
 
@@ -259,7 +270,7 @@ class StdioTransport:
         if self._group is not None:
             if self._group.kill():
                 self._ending = self._clock.after(LAST_WORDS, self._group.reap)
-            self._warden.forget(self._group.id)
+            self._family.forget(self._group.id)
         self._given_up = True
         self._let_go()
 

@@ -17,6 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from emceepee.backends.marks import NAME
 from emceepee.runtime.clock import Clock
 
 _log = logging.getLogger("emceepee.backends")
@@ -36,8 +37,10 @@ def interpreter() -> str | None:
 class Warden:
     """Told of process groups; does nothing for as long as we live."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, mark: str = "") -> None:
+        """`mark` is what our children carry, and what they start (`marks`)."""
         self._clock = clock
+        self._mark = mark
         self._groups: set[int] = set()
         self._process: subprocess.Popen[bytes] | None = None
         self._starts = 0
@@ -62,7 +65,9 @@ class Warden:
         self._starts += 1
         try:
             self._process = subprocess.Popen(
-                (python, "-I", "-S", str(_PROGRAM)),
+                (python, "-I", "-S", str(_PROGRAM), self._mark),
+                # It must not carry the mark of a gateway whose child we are: it has to outlive us by a moment.
+                env={name: value for name, value in os.environ.items() if name != NAME},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

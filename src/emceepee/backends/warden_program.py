@@ -2,10 +2,11 @@
 
 It reads lines from stdin, which only the gateway holds: `+PGID` when a child's process group exists, `-PGID` when it is
 gone. End of input means that the gateway is gone, however it died: the groups still noted get SIGTERM, and what is left
-of them after a short grace SIGKILL. Where the gateway ended its children itself, none is left and this just exits.
+of them after a short grace SIGKILL; so do processes that left their group and carry the gateway's mark (`marks`). Where
+the gateway ended its children itself, none is left and this just exits.
 
-It is not imported by the gateway: it runs as `python -I -S warden_program.py`, in a session of its own, with only what
-the interpreter has loaded anyway, so that it costs little memory.
+It is not imported by the gateway: it runs as `python -I -S warden_program.py MARK`, in a session of its own, with only
+what the interpreter has loaded anyway, so that it costs little memory.
 
 The one rule: nothing but the end of input ends it; signals meant for the gateway do not.
 """
@@ -46,21 +47,46 @@ def signal_group(group: int, number: int) -> bool:
     return True
 
 
-def end(groups: set[int]) -> None:
+def strays(mark: str) -> set[int]:
+    """Living processes that carry the mark; it is at the beginning of their environment or behind a NUL."""
+    found: set[int] = set()
+    sought = f"\0EMCEEPEE_CHILD={mark}:".encode()
+    for name in os.listdir("/proc") if mark else ():
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if name.isdigit() and sought in b"\0" + file.read():
+                    found.add(int(name))
+        except OSError:
+            continue
+    return found
+
+
+def signal_stray(process: int, number: int) -> None:
+    try:
+        os.kill(process, number)
+    except OSError:
+        return
+
+
+def end(groups: set[int], mark: str = "") -> None:
     left = {group for group in groups if signal_group(group, _signals.SIGTERM)}
+    for process in strays(mark):
+        signal_stray(process, _signals.SIGTERM)
     for _ in range(ROUNDS):
         left = {group for group in left if signal_group(group, 0)}
-        if not left:
+        if not left and not strays(mark):
             return
         select.select((), (), (), ROUND_SECONDS)
     for group in left:
         signal_group(group, _signals.SIGKILL)
+    for process in strays(mark):
+        signal_stray(process, _signals.SIGKILL)
 
 
 def main() -> int:
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
         _signals.signal(getattr(_signals, name), _signals.SIG_IGN)
-    end(follow(0))
+    end(follow(0), *sys.argv[1:2])
     return 0
 
 

@@ -70,6 +70,8 @@ class Limits:
     """Nesting of one message."""
     max_sessions: int = _SESSIONS.max_sessions
     max_servers: int = 200
+    max_children: int = 256
+    """Programs of stdio servers that live at the same time, over all sessions."""
     max_listens: int = _FRONT.max_listens
     """Subscription streams of all modern clients together."""
     max_calls: int = _FRONT.max_calls
