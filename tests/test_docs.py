@@ -179,6 +179,8 @@ def test_a_meta_tools_section_has_its_arguments(tool: str) -> None:
 _SAID = {
     "string": "string",
     "integer": "integer",
+    "number": "number",
+    "objects": "list of objects",
     "boolean": "boolean",
     "strings": "list of strings",
     "string_map": "map of strings",

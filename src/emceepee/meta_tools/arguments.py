@@ -21,19 +21,23 @@ INVALID_ARGUMENTS = "TOOL_ERR_INVALID_ARGUMENTS"
 _decoders: dict[Kind, msgspec.json.Decoder[Any]] = {
     "string": msgspec.json.Decoder(str),
     "integer": msgspec.json.Decoder(int),
+    "number": msgspec.json.Decoder(float),
     "boolean": msgspec.json.Decoder(bool),
     "strings": msgspec.json.Decoder(list[str]),
     "string_map": msgspec.json.Decoder(dict[str, str]),
+    "objects": msgspec.json.Decoder(list[dict[str, Any]]),
 }
 _NULL = Raw(b"null")
 _HIDDEN = Param("string", "the id that open_workspace gave")
 _NEEDED: dict[Kind, str] = {
     "string": "a string",
     "integer": "a whole number",
+    "number": "a number",
     "boolean": "true or false",
     "strings": "a list of strings",
     "string_map": "an object whose values are strings",
     "object": "an object",
+    "objects": "a list of objects",
     "text_or_object": "a string or an object",
 }
 

@@ -21,15 +21,19 @@ if TYPE_CHECKING:
 WORKSPACE = "workspace"
 """Taken by every tool and shown by none: where the call belongs. Showing it would cost each tool a dozen tokens."""
 
-Kind: TypeAlias = Literal["string", "integer", "boolean", "strings", "string_map", "object", "text_or_object"]
+Kind: TypeAlias = Literal[
+    "string", "integer", "number", "boolean", "strings", "string_map", "object", "objects", "text_or_object"
+]
 
 _SCHEMAS: dict[Kind, dict[str, Any]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
+    "number": {"type": "number"},
     "boolean": {"type": "boolean"},
     "strings": {"type": "array", "items": {"type": "string"}},
     "string_map": {"type": "object", "additionalProperties": {"type": "string"}},
     "object": {"type": "object"},
+    "objects": {"type": "array", "items": {"type": "object"}},
     "text_or_object": {"type": ["string", "object"]},
 }
 
@@ -99,6 +103,8 @@ class Tool:
     """Whether the short list has it too: what calling a tool to its end cannot do without."""
     may_go_on: bool = False
     """A client may have it run as a task."""
+    output: Mapping[str, Any] | None = None
+    """The schema of its structured result, where it has one."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     """Every spelling that is taken, to the parameter's name. Filled by `make_tool`."""
@@ -115,10 +121,12 @@ class Tool:
             annotations |= {"destructiveHint": self.destroys, "idempotentHint": self.idempotent}
         annotations["openWorldHint"] = self.reaches_out
         entry = {"name": self.name, "description": self.says, "inputSchema": schema, "annotations": annotations}
+        if self.output is not None:
+            entry["outputSchema"] = dict(self.output)
         return entry | {"execution": {"taskSupport": "optional"}} if self.may_go_on else entry
 
 
-def make_tool(name: str, says: str, handler: Handler, params: Mapping[str, Param], **hints: bool) -> Tool:
+def make_tool(name: str, says: str, handler: Handler, params: Mapping[str, Param], **hints: Any) -> Tool:
     """A tool that also takes its parameters in camelCase and by their aliases."""
     names = {WORKSPACE: WORKSPACE}
     for own, param in params.items():

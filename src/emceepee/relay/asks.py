@@ -109,8 +109,15 @@ class Asks:
 
     # -- what is asked
 
-    def take(self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk) -> Withdraw | Failed:
-        """Implements `vocabulary.asks.TakeAsk` for a link that these scopes use, now and later."""
+    def take(
+        self,
+        server: ServerName,
+        scopes: Collection[Scope],
+        ask: RaisedAsk,
+        ladder: tuple[Step, ...] | None = None,
+    ) -> Withdraw | Failed:
+        """Implements `vocabulary.asks.TakeAsk` for a link that these scopes use, now and later. `ladder` is given where
+        it is not the server's own."""
         ask = self._belonging(server, scopes, ask)
         carrier = next((call for call in reversed(ask.belonging.calls) if ask.wanted in call.asks), None)
         workspace = self._place(scopes, ask)
@@ -119,7 +126,7 @@ class Asks:
             there.append("native")
         if workspace is not None and ask.wanted in self.by_tools(workspace.scope):
             there.append("tools")
-        ladder = self._policy_of(server).ladder(ask.kind)
+        ladder = self._policy_of(server).ladder(ask.kind) if ladder is None else ladder
         scope = _asking(scopes, ask)
         if self.model is not None and ask.kind == "sampling":
             there.append("model")

@@ -34,6 +34,9 @@ class RelaySettings:
     max_await_ms: int = 50_000
     """How long `await_activity` waits at most: common clients give a call up after 60 s."""
 
+    sample_timeout: float = 60.0
+    """A question of our own to a model."""
+
     listing_budget: float = 2.0
     """How long a question to all servers waits for the slow ones; they go on in the background."""
 
