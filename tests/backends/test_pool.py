@@ -89,8 +89,10 @@ async def test_a_failed_attempt_is_shown_and_the_next_use_tries_again(house: Hou
 
 async def test_who_waits_has_a_limit_and_the_attempt_goes_on_for_the_next(house: House) -> None:
     house.dialer.gate.clear()
+    waiting = asyncio.ensure_future(house.pool.connection("files", "s1"))
+    await house.clock.advance(0.06)
     with pytest.raises(BackendTimeout, match="the attempt goes on"):
-        await house.pool.connection("files", "s1")
+        await waiting
     house.dialer.gate.set()
     await house.pool.connection("files", "s1")
     assert house.dialer.dials == 1
@@ -343,8 +345,10 @@ async def test_trying_out_another_definition_of_a_name_leaves_its_link_alone_and
     with pytest.raises(BackendUnavailable, match="refused"):
         await house.pool.try_out(FILES)
     house.dialer.gate.clear()
+    trying = asyncio.ensure_future(house.pool.try_out(FILES))
+    await house.clock.advance(0.06)
     with pytest.raises(BackendTimeout, match="within"):
-        await house.pool.try_out(FILES)
+        await trying
     assert (len(house.pool), house.pool.handles) == (1, 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -153,7 +154,7 @@ async def test_without_automatic_reconnection_the_next_use_does_it() -> None:
 
 @pytest.mark.shows("X-BUG-32", "A-REC-05")
 async def test_a_call_tries_at_once_and_is_the_only_one_that_tries() -> None:
-    house = House()
+    house = House(replace(FILES, connect_timeout=100))
     await house.connect()
     house.link.lose()
     await settle()
@@ -411,6 +412,16 @@ async def test_what_a_revived_link_carries_is_not_void() -> None:
     await house.clock.advance(1)
     assert house.told[1:] == [("lost", "s1"), ("network_blip", "s1")]
     await house.pool.close()
+
+
+async def test_a_lost_link_is_closed_also_when_everything_ends_at_that_moment(recwarn: pytest.WarningsRecorder) -> None:
+    house = House()
+    await house.connect()
+    house.link.lose()
+    await house.pool.close()
+    assert house.link.closed
+    gc.collect()
+    assert not recwarn.list
 
 
 async def test_a_forgotten_session_that_cannot_be_made_anew_is_a_loss() -> None:

@@ -34,8 +34,8 @@ LARGEST = 2**17
 CALL_LIMIT = 8.0
 """Seconds of the fast clock that a call may take (`relay_call`, `execute`)."""
 TASK_LIMIT = 15.0
-CONNECT_SECONDS = 4.0
-"""Of the wall: whoever waits for an attempt waits so long."""
+CONNECT_SECONDS = 48.0
+"""Of the fast clock: whoever waits for an attempt waits so long, which is some seconds for a process to start in."""
 MENDED = 40.0
 """Longer than anything takes to heal."""
 

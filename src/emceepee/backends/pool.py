@@ -23,6 +23,8 @@ from emceepee.backends.waiting_room import WaitingRoom
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, EmceepeeError, LimitReached
 from emceepee.runtime.backoff import Chance, chance
 from emceepee.runtime.clock import Clock, Timer
+from emceepee.runtime.deadline import Deadline
+from emceepee.runtime.patience import wait_at_most
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.vocabulary.asks import CLOSED, NO_ASKS, AskDoor, AskProfile
 from emceepee.vocabulary.calls import Call
@@ -229,7 +231,7 @@ class Pool:
         # No server has such a name: what is found out of this one must not be believed of the other.
         trial = replace(definition, name=f"{definition.name}?")
         try:
-            async with asyncio.timeout(definition.connect_timeout):
+            async with Deadline(self._clock, definition.connect_timeout):
                 link, _ = await self._dialer.dial(trial, lambda link, fault: None)
         except TimeoutError:
             limit = definition.connect_timeout
@@ -243,7 +245,7 @@ class Pool:
         each = self._supervisors.get(definition.name, {})
         attempts = [one.attempt for one in each.values() if one.attempt is not None]
         if attempts and not self._dialer.knows(definition):
-            await asyncio.wait(attempts[:1], timeout=definition.connect_timeout)
+            await wait_at_most(self._clock, attempts[:1], definition.connect_timeout)
 
     def _supervisor(self, definition: ServerDefinition, place: Place) -> Supervisor:
         """The shared one when it is alive or must be, else this scope's own."""

@@ -22,6 +22,7 @@ from emceepee.backends.recovery import RecoverySettings
 from emceepee.backends.waiting_room import WaitingRoom
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, OutcomeUnknown
 from emceepee.runtime.clock import Clock, iso
+from emceepee.runtime.patience import wait_at_most
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.vocabulary.asks import NO_ASKS, AskProfile
 from emceepee.vocabulary.names import Scope
@@ -96,6 +97,7 @@ class Supervisor:
         self._connected = 0.0
         self._last_error: str | None = None
         self._former: Link | None = None
+        self._leaving: set[Link] = set()
         self._unnoticed = False
         self._ends = 0
         self._began = float("-inf")
@@ -145,13 +147,12 @@ class Supervisor:
             self._room.leave(self)
             self.begin()
         assert self.attempt is not None
-        done, _ = await asyncio.wait([self.attempt], timeout=limit)
-        if not done:
+        attempt = self.attempt
+        if not await wait_at_most(self._clock, (attempt,), limit):
             raise BackendTimeout(
                 self.definition.name,
                 f"still connecting after {limit:g} s; the attempt goes on, so try again in a moment",
             )
-        attempt = done.pop()
         if attempt.cancelled():
             raise BackendUnavailable(self.definition.name, "it was removed while connecting")
         found = attempt.result()
@@ -160,8 +161,7 @@ class Supervisor:
         return found
 
     async def _await_certainty(self, doubting: asyncio.Task[None], limit: float) -> None:
-        done, _ = await asyncio.wait([doubting], timeout=limit)
-        if not done:
+        if not await wait_at_most(self._clock, (doubting,), limit):
             detail = f"it takes nothing new, and was given {limit:g} s to do so; it may be finishing what it has"
             raise BackendTimeout(self.definition.name, detail)
 
@@ -317,7 +317,7 @@ class Supervisor:
         """A link says that it is gone, or was found to be."""
         if self.current_link is not link:
             if self._former is not link:
-                self._tasks.spawn(bounded(link.close(), CLOSE_SECONDS), "close_lost")
+                self._let_go(link)
             return
         self.current_link = None
         link.alive = False
@@ -331,9 +331,18 @@ class Supervisor:
         if link.lasting:
             self._former = link
         else:
-            self._tasks.spawn(bounded(link.close(), CLOSE_SECONDS), "close_lost")
+            self._let_go(link)
         self._owner.lost(self)
         self._wait_or_stop()
+
+    def _let_go(self, link: Link) -> None:
+        """Close what is lost, in the background; `close` does it if that never comes to begin."""
+        self._leaving.add(link)
+        self._tasks.spawn(self._close_lost(link), "close_lost")
+
+    async def _close_lost(self, link: Link) -> None:
+        await bounded(link.close(), CLOSE_SECONDS)
+        self._leaving.discard(link)
 
     def _session_gone(self, link: Link) -> None:
         """The server is there and knows us no more. It is told as a loss only if it cannot be made good."""
@@ -480,7 +489,8 @@ class Supervisor:
             self._step("stop")
         if self._doubting is not None:
             self._doubting.cancel()
-        for one in (link, former):
+        leaving, self._leaving = self._leaving, set()
+        for one in (link, former, *leaving):
             if one is not None:
                 await bounded(one.close(), CLOSE_SECONDS)
 

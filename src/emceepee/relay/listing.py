@@ -19,10 +19,10 @@ from weakref import WeakValueDictionary
 from emceepee.backends.catalogue import Listed, ListName, ToolFacts
 from emceepee.errors import BackendTimeout, BackendUnavailable, EmceepeeError, OutcomeUnknown
 from emceepee.relay.drain import drain
-from emceepee.relay.patience import wait_at_most
 from emceepee.relay.reach import Reach
 from emceepee.relay.settings import RelaySettings
 from emceepee.runtime.clock import Clock
+from emceepee.runtime.patience import wait_at_most
 from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import ListKind

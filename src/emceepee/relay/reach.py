@@ -17,9 +17,9 @@ from typing import TypeAlias
 from emceepee.backends.definition import ServerDefinition
 from emceepee.backends.registry import Registry
 from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, ClientFault, EmceepeeError
-from emceepee.relay.patience import wait_at_most
 from emceepee.relay.ports import Connection, Pool
 from emceepee.runtime.clock import Clock
+from emceepee.runtime.patience import wait_at_most
 from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from emceepee.relay.patience import wait_at_most
+from emceepee.runtime.patience import wait_at_most
 from tests.support.fake_clock import FakeClock
 
 
