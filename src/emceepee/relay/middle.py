@@ -18,6 +18,7 @@ from emceepee.relay.reach import Reach
 from emceepee.relay.reconciliation import Reconciliation
 from emceepee.relay.rounds import Rounds
 from emceepee.relay.settings import RelaySettings
+from emceepee.relay.subscriptions import Subscriptions
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.watch import Watch
 from emceepee.runtime.clock import Clock
@@ -59,6 +60,7 @@ class Middle:
         self.asks = Asks(self.workspaces, self.settings.promote_on_ask, pool.opening)
         self.calls = Calls(self.reach, clock, self.listing.facts, Rounds(self.asks, clock))
         self.watch.on_told = self.news.told
+        self.subscriptions = Subscriptions(self.watch, self.reach)
         self.watch.has_tools = self.workspaces.has_tools
         self.on_forget: Callable[[Scope], None] = lambda scope: None
         """What else hangs on a scope, told first that it is over."""
@@ -86,6 +88,7 @@ class Middle:
         self.watch.forget(scope)
         self.listing.forget(scope)
         self.asks.forget(scope)
+        self.subscriptions.forget(scope)
         await self.pool.release(scope)
 
     def _registry_changed(self, change: Change) -> None:

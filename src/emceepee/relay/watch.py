@@ -66,6 +66,8 @@ class Standing:
     owners: dict[str, ServerName] = field(default_factory=dict)
     refused_lists: frozenset[ListKind] = frozenset()
     closed: bool = False
+    passive: bool = False
+    """Nobody waits behind it, so it keeps nothing alive."""
 
     @property
     def honoured(self) -> Interest:
@@ -256,7 +258,7 @@ class Watch:
                     )
 
     def listens(self, scope: Scope) -> bool:
-        return scope in self._standings
+        return any(not standing.passive for standing in self._standings.get(scope, ()))
 
     async def close(self, standing: Standing) -> None:
         if standing.closed:
