@@ -1,6 +1,6 @@
 """Runs the suite directly and through the gateway, in the four combinations of eras, and says what is lost.
 
-    python -m tests.conformance [--client legacy|modern] [--backend legacy|modern] [--keep FOLDER]
+    python -m tests.conformance [--client legacy|modern] [--backend legacy|modern] [--tasks] [--keep FOLDER]
 
 Exit status 0: nothing scored is lost. 1: something is. 2: it could not be done, and why.
 
@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.conformance import tasks
 from tests.conformance.suite import PACKAGE, VERSION, Suite, SuiteFailed
 from tests.conformance.verdicts import Row, Run, compare, idle_excuses, kept, lost, table
 from tests.support.children import free_port, running
@@ -34,13 +35,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__.split("\n")[0])
     parser.add_argument("--client", choices=ERAS, action="append", help="only this era of client")
     parser.add_argument("--backend", choices=ERAS, action="append", help="only this era of backend")
+    parser.add_argument("--tasks", action="store_true", help="only the scenarios of the tasks extension")
     parser.add_argument("--keep", type=Path, help="leave the logs of gateway and reference there")
     options = parser.parse_args(argv)
+    whole = not (options.client or options.backend)
     try:
-        return _judge(options.client or ERAS, options.backend or ERAS, options.keep)
+        missed = _judge_tasks(options.keep) if whole or options.tasks else 0
+        if options.tasks:
+            return missed
+        return _judge(options.client or ERAS, options.backend or ERAS, options.keep) or missed
     except (CannotInstall, SuiteFailed, RuntimeError) as error:
         print(f"the suite could not be run: {error}", file=sys.stderr)
         return 2
+
+
+def _judge_tasks(keep: Path | None) -> int:
+    rows, direct = tasks.judge(Suite(), keep)
+    good, of = kept(rows, direct)
+    print(f"tasks, in front of FastMCP {tasks.FASTMCP}'s server\n{table(rows)}\n\nkept {good} of {of}\n")
+    return 1 if lost(rows) else 0
 
 
 def _judge(clients: Sequence[str], backends: Sequence[str], keep: Path | None) -> int:

@@ -18,6 +18,7 @@ from tests.support.third_party import node_environment, npm_folder, npm_program
 PACKAGE = "@modelcontextprotocol/conformance"
 VERSION = "0.2.0-alpha.12"
 RUN_SECONDS = 300
+TASKS = "tasks-"
 
 _RAN = re.compile(r"^=== Running scenario: (\S+) ===", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -52,6 +53,13 @@ class Suite:
         if missing:
             raise SuiteFailed(f"{url} at {revision}: not run: {', '.join(sorted(missing))}\n{said[-800:]}")
         return found
+
+    def run_tasks(self, url: str, revision: str) -> Run:
+        """Of a run, the scenarios of the tasks extension, which no revision requires and we promise: all are scored."""
+        found = {name: one for name, one in self.run(url, revision).items() if name.startswith(TASKS)}
+        if not found:
+            raise SuiteFailed(f"{url} at {revision}: no scenario of tasks was run")
+        return {name: Scenario(True, one.checks) for name, one in found.items()}
 
 
 def _said(command: list[str], cwd: Path) -> str:
