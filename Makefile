@@ -47,8 +47,8 @@ run: .venv/product  ## serve over HTTP; more options: make run ARGS="--port 9000
 test: .venv/dev  ## the whole suite; a part of it: make test ARGS="tests/framing -k overlong"
 	$(PY) -m pytest $(ARGS)
 
-soak-state: .venv/dev  ## the state machines of state/, 200,000 steps each
-	SOAK_STEPS=200000 $(PY) -m pytest -q tests/state -k any_order -o faulthandler_timeout=0 $(ARGS)
+soak-state: .venv/dev  ## the state machines of state/ and of await_activity, 200,000 steps each
+	SOAK_STEPS=200000 $(PY) -m pytest -q tests/state tests/meta_tools -p no:logging -k any_order -o faulthandler_timeout=0 $(ARGS)
 
 corpus: .venv/dev  ## 50,000 sampling requests, right and broken, judged by us and by the SDK
 	CORPUS_EXAMPLES=50000 $(PY) -m pytest -q tests/sampling/test_validation_corpus.py -o faulthandler_timeout=0 $(ARGS)

@@ -5,8 +5,11 @@ The one claim: each task ends once, with one event, and the call behind it is st
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections import Counter
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from msgspec import Raw
@@ -68,6 +71,23 @@ class TasksInAnyOrder(RuleBasedStateMachine):
             if working and how in ("complete", "error"):
                 self.answered.add(name)
 
+    def come_to_pass(self, step: str) -> None:
+        """One step for the first task, late or not."""
+        match step:
+            case "expire":
+                self.at += 1
+                self.tasks.expire(self.now())
+            case "lose":
+                self.tasks.fail_server("a", "Server disconnected", self.now())
+            case "cancel":
+                self.tasks.cancel("T00000", self.now())
+            case "fail":
+                with contextlib.suppress(ClientFault):
+                    self.tasks.fail("T00000", "x", self.now())
+            case _:
+                with contextlib.suppress(ClientFault):
+                    self.tasks.complete("T00000", Raw(b"{}"), step == "error", self.now())
+
     @rule(server=st.sampled_from(SERVERS))
     def lose(self, server: str) -> None:
         self.tasks.fail_server(server, "Server disconnected", self.now())
@@ -118,6 +138,27 @@ class TasksInAnyOrder(RuleBasedStateMachine):
         for view in self.tasks.views(finished=True):
             assert view.status == self.ended.get(view.id, "working")
             assert view.working == (view.status not in TERMINAL)
+
+
+STEPS = ("complete", "error", "fail", "cancel", "expire", "lose")
+
+
+@pytest.mark.shows("A-RACE-03", "A-EXE-10")
+@pytest.mark.parametrize("first", STEPS)
+def test_whatever_comes_first_ends_it_and_all_that_comes_later_changes_nothing(first: str) -> None:
+    """Each order of all six, and each as a late one."""
+    for later in itertools.permutations([step for step in STEPS if step != first]):
+        one = TasksInAnyOrder()
+        one.begin("a", 1_000)
+        for step in (first, *later):
+            one.come_to_pass(step)
+        (ended,) = one.tasks.views(finished=True)
+        assert ended.status == {"complete": "completed", "cancel": "cancelled", "expire": "expired"}.get(
+            first, "failed"
+        )
+        assert [kind for kind, _, _ in one.recorded.events] == ["task_created", f"task_{ended.status}"]
+        assert (ended.result is not None) == (first in ("complete", "error"))
+        assert one.stopped.total() == (first not in ("complete", "error"))
 
 
 TestTasksInAnyOrder = TasksInAnyOrder.TestCase
