@@ -188,7 +188,7 @@ def test_what_a_disabled_server_lacks_is_worth_a_note_only() -> None:
         ({"command": "x", "timeout": -1}, ".timeout", "more than 0"),
         ({"command": "x", "emceepee": []}, ".emceepee", "has to be an object"),
         ({"command": "x", "emceepee": {"afinity": 1}}, ".emceepee.afinity", "no such setting"),
-        ({"command": "x", "emceepee": {"affinity": "me"}}, ".emceepee.affinity", "'principal' or 'shared'"),
+        ({"command": "x", "emceepee": {"affinity": "me"}}, ".emceepee.affinity", "'call' or 'shared'"),
         ({"command": "x", "emceepee": {"connect_timeout": 0}}, ".emceepee.connect_timeout", "more than 0"),
     ],
 )

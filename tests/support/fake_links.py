@@ -29,6 +29,8 @@ class FakeLink:
         self.about = About(revision="2025-11-25")
         self.alive = True
         self.on_doubt: OnDoubt = lambda link, fault: None
+        self.leased = False
+        self.on_asks_beside: Callable[[], None] = lambda: None
         self.identity = Identity("one", "fake", "1", "2025-11-25")
         self.lasting = False
         self.silent_death = False

@@ -19,7 +19,7 @@ from emceepee.backends.carried import OnOutcome
 from emceepee.backends.recovery import Identity
 from emceepee.errors import BackendFault, BackendUnavailable
 from emceepee.vocabulary.abilities import About
-from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, Notice, ResourceUpdated
 from emceepee.vocabulary.outcomes import Answered, Begun
@@ -38,6 +38,12 @@ class Link(Protocol):
 
     on_doubt: OnDoubt
     """To be told of what failed on it and may mean that the server is gone."""
+
+    leased: bool
+    """Whether it carries one call at a time."""
+
+    on_asks_beside: Callable[[], None]
+    """To be told that its server asks elsewhere than on the stream of the call."""
 
     @property
     def about(self) -> About: ...
@@ -109,10 +115,18 @@ class Link(Protocol):
     async def close(self) -> None: ...
 
 
+class Leasing(Protocol):
+    """Lends a session to one call at a time; `backends.leases` does."""
+
+    async def take(self) -> Link: ...
+
+    def give_back(self, link: Link) -> None: ...
+
+
 class Connection:
     """The handle. `on_notice` receives what comes unasked; set by whoever listens for this scope."""
 
-    __slots__ = ("_level", "_link", "epoch", "identity", "interest", "on_notice", "scope", "server")
+    __slots__ = ("_level", "_link", "epoch", "identity", "interest", "leases", "on_notice", "scope", "server")
 
     def __init__(self, server: ServerName, scope: Scope) -> None:
         self.server = server
@@ -125,6 +139,8 @@ class Connection:
         """Who the server was then."""
         self._level: LogLevel | None = None
         self._link: Link | None = None
+        self.leases: Leasing | None = None
+        """Where each call has a session of its own."""
 
     @property
     def link(self) -> Link | None:
@@ -148,10 +164,23 @@ class Connection:
 
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Answered:
         """Raises `errors.BackendFault` where the server did not answer."""
+        if self.leases is not None and call.method in MAY_ASK:
+            return await self._leased(self.leases, call, on_notice, timeout)
         return await self._live().request(call, on_notice, timeout, self._level)
+
+    async def _leased(self, leases: Leasing, call: Call, on_notice: OnNotice | None, timeout: float) -> Answered:
+        link = await leases.take()
+        try:
+            if self._level is not None:
+                await link.set_log_level(self, self._level)
+            return await link.request(call, on_notice, timeout, self._level)
+        finally:
+            leases.give_back(link)
 
     def begin(self, call: Call, on_notice: OnNotice | None, timeout: float, ended: OnOutcome) -> Begun | None:
         """`request` for one who does not wait; see `Link.begin`."""
+        if self.leases is not None:
+            return None
         return self._live().begin(call, on_notice, timeout, self._level, ended)
 
     async def want(self, interest: Interest) -> Interest:

@@ -19,8 +19,9 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from emceepee.backends.transport import Header
 from emceepee.vocabulary.names import ServerName, server_name_problem
+from emceepee.vocabulary.profiles import AskKind, Step
 
-Affinity: TypeAlias = Literal["workspace", "principal", "shared"]
+Affinity: TypeAlias = Literal["workspace", "principal", "call", "shared"]
 HttpKind: TypeAlias = Literal["auto", "http", "sse"]
 
 CONNECT_TIMEOUT = 10.0
@@ -58,10 +59,30 @@ class InProcess:
 Launch: TypeAlias = StdioLaunch | HttpEndpoint | InProcess
 
 
+Concurrency: TypeAlias = Literal["parallel", "serialize"]
+
+
+@dataclass(slots=True, frozen=True)
+class AskPolicy:
+    """Who answers what a server asks: for each kind the steps that are tried, in order; one that is not named has the
+    usual ones. `ambiguous` says what becomes of a question that may be any of several calls': it is shown with one of
+    them, or refused."""
+
+    steps: tuple[tuple[AskKind, tuple[Step, ...]], ...] = ()
+    ambiguous: Literal["carrier", "refuse"] = "carrier"
+
+    def ladder(self, kind: AskKind, usual: tuple[Step, ...]) -> tuple[Step, ...]:
+        return next((steps for named, steps in self.steps if named == kind), usual)
+
+    def describe(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"asks": {kind: list(steps) for kind, steps in self.steps}} if self.steps else {}
+        return shown | ({"ambiguous": self.ambiguous} if self.ambiguous != "carrier" else {})
+
+
 @dataclass(slots=True, frozen=True)
 class ServerDefinition:
-    """`workspace` affinity gives each scope its own connection, `principal` one to all scopes of a caller; `shared` is
-    for servers that keep no state per client.
+    """`workspace` affinity gives each scope its own connection, `principal` one to all scopes of a caller; `call` gives
+    each call one of its caller's, for itself alone; `shared` is for servers that keep no state per client.
     A disabled server is listed and never connected. `extras` holds keys of the file that are not ours. A
     `call_timeout` of None means that the gateway's own limits hold."""
 
@@ -72,6 +93,12 @@ class ServerDefinition:
     extras: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     connect_timeout: float = CONNECT_TIMEOUT
     call_timeout: float | None = None
+    asks: AskPolicy = AskPolicy()
+    concurrency: Concurrency = "parallel"
+    """Whether calls in whose course it may ask are made side by side, or one after the other, so that it is certain to
+    which one a question belongs."""
+    mark_calls: bool = False
+    """Whether it is told a mark of each call, which it can send back with what it asks in its course."""
 
     @property
     def address(self) -> str:
@@ -95,7 +122,8 @@ class ServerDefinition:
                 shown |= {"cwd": cwd} if cwd else {}
             case InProcess():
                 shown["transport"] = "memory"
-        shown |= {"affinity": self.affinity}
+        shown |= {"affinity": self.affinity} | self.asks.describe()
+        shown |= {"concurrency": self.concurrency} if self.concurrency != "parallel" else {}
         return shown | ({"disabled": True} if self.disabled else {})
 
 

@@ -8,6 +8,7 @@ raises.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -103,6 +104,9 @@ class ServerDialer:
                 link = await self._dial_http(definition, definition.launch, owner)
             case StdioLaunch() | InProcess():
                 link = await self._dial_pipe(definition, owner)
+        if isinstance(link, LegacyLink):
+            link.marks = definition.mark_calls
+            link.turn = asyncio.Lock() if definition.concurrency == "serialize" else None
         # A server without sessions cannot tell scopes apart, so they may share what leads to it.
         return link, isinstance(link, ModernLink) or definition.affinity == "shared"
 

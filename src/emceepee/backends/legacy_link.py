@@ -6,6 +6,7 @@ and die with it. A session that the server no longer knows (404) is lost like an
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from msgspec import Raw
@@ -30,7 +31,7 @@ from emceepee.runtime.awaited import Awaited
 from emceepee.runtime.ids import Ids
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.asks import CLOSED, DISCONNECTED, RECONNECTED, AskDoor
-from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, LogLine, Notice, ResourceUpdated
 from emceepee.vocabulary.outcomes import Answered, Begun, Outcome
@@ -67,6 +68,12 @@ class LegacyLink:
         self._level: LogLevel | None = None
         self.alive = True
         self.on_doubt: OnDoubt = lambda link, fault: None
+        self.leased = False
+        self.on_asks_beside: Callable[[], None] = lambda: None
+        self.turn: asyncio.Lock | None = None
+        """Where calls in whose course it may ask are made one after the other."""
+        self.marks = False
+        """Whether it is told which call is which."""
         if self._http is not None:
             self._http.on_unreached = lambda fault: self.on_doubt(self, fault)
 
@@ -127,6 +134,12 @@ class LegacyLink:
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Answered:
         if call.log_level is not None:
             await self._at_least(call.log_level)
+        if self.turn is not None and call.method in MAY_ASK:
+            async with self.turn:
+                return await self._carried(call, on_notice, timeout)
+        return await self._carried(call, on_notice, timeout)
+
+    async def _carried(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Answered:
         outcome: Awaited[Answered] = Awaited()
         carried = Carried(self, self._conversation, call, on_notice, timeout, outcome)
         carried.ask()
@@ -135,7 +148,7 @@ class LegacyLink:
     def begin(
         self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None, ended: OnOutcome
     ) -> Begun | None:
-        if call.log_level is not None and self._too_quiet_for(call.log_level):
+        if self.turn is not None or (call.log_level is not None and self._too_quiet_for(call.log_level)):
             return None
         carried = Carried(self, self._conversation, call, on_notice, timeout, ended)
         carried.ask()
@@ -147,10 +160,12 @@ class LegacyLink:
         call, on_notice = carried.call, carried.on_notice
         revision = self._about.revision
         span = self._ids.span() if "traceparent" in call.meta else None
+        wants_progress = call.wants_progress and on_notice is not None
+        marks = self.marks
         return self._conversation.begin(
             call.method,
-            (lambda token: wire.write_call(call, token, revision, span))
-            if call.wants_progress and on_notice is not None
+            (lambda name: wire.write_call(call, name if wants_progress else None, revision, span, marks and name))
+            if wants_progress or marks
             else wire.write_call(call, None, revision, span),
             carried.timeout,
             carried,
@@ -276,7 +291,9 @@ class LegacyLink:
                 who.told(notice)
 
     def raised(self, owed: Debt) -> Outcome | None:
-        return self._asks.raised(owed)
+        if owed.origin == GET:
+            self.on_asks_beside()
+        return self._asks.raised(owed, self.leased)
 
     def ask_cancelled(self, owed: Debt) -> None:
         self._asks.cancelled(owed)

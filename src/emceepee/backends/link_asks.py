@@ -19,14 +19,14 @@ from emceepee.backends.correlation import Running, belongs
 from emceepee.backends.transport import Origin
 from emceepee.eras.asks import given_up, read_ask
 from emceepee.eras.legacy.asks import answer_for, elicitation_id, read_complete, required_ids
-from emceepee.eras.meta import PROGRESS_TOKEN
+from emceepee.eras.meta import CALL_MARK, PROGRESS_TOKEN
 from emceepee.eras.revisions import LATEST_LEGACY
 from emceepee.protocol.inbound import Debt
 from emceepee.vocabulary.asks import AskDoor, AskKind, AskProfile, Belonging, Ear, RaisedAsk, Withdraw
 from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.notices import Progress
 from emceepee.vocabulary.outcomes import Failed, Outcome
-from emceepee.vocabulary.raw_json import to_raw
+from emceepee.vocabulary.raw_json import Fields, read_text, to_raw
 
 CANCELLED_BY_SERVER = "cancelled by server"
 CALL_IS_OVER = "the call it belongs to was cancelled"
@@ -57,12 +57,12 @@ class LinkAsks:
     def profile(self) -> AskProfile:
         return self._door.profile
 
-    def raised(self, owed: Debt) -> Outcome | None:
-        """Implements `conversation.Unasked.raised`."""
+    def raised(self, owed: Debt, leased: bool = False) -> Outcome | None:
+        """Implements `conversation.Unasked.raised`; `leased` where the link carries one call at a time."""
         read = read_ask(owed.method, owed.params, self._door.profile)
         if isinstance(read, Failed):
             return read
-        belonging = self._belonging(owed)
+        belonging = self._belonging(owed, read.meta, leased)
         if belonging.certainty == "over":
             return given_up(read.kind)
         settle = functools.partial(self._settle, owed, read.kind)
@@ -87,12 +87,18 @@ class LinkAsks:
                 self._conversation.resume(call)
         return one
 
-    def _belonging(self, owed: Debt) -> Belonging:
+    def _belonging(self, owed: Debt, meta: Fields, leased: bool) -> Belonging:
         origin = owed.origin
         assert isinstance(origin, Origin)
         asking = {id(call) for one in self._open.values() for call in one.belonging.calls}
         running = [Running(key, call, id(call) in asking) for key, call in self._running()]
-        return belongs(origin, running, self._conversation.waits_for(origin.request))
+        if (named := read_text(meta.get(CALL_MARK))) is not None and origin.request is None:
+            # It said itself which one: rule 4.
+            own = next((one.call for one in running if one.id == named), None)
+            if own is not None:
+                return Belonging("exact", (own,))
+        found = belongs(origin, running, self._conversation.waits_for(origin.request))
+        return Belonging("exact", found.calls) if leased and len(running) == 1 and found.calls else found
 
     def _running(self) -> list[tuple[str, Call]]:
         return [(key, call) for key, call in self._conversation.calls() if call.method in MAY_ASK]

@@ -78,6 +78,8 @@ class ModernLink:
         self._listening = Listening(self._server, self._listen, clock, self._changed, self._after_a_gap)
         self.alive = True
         self.on_doubt: OnDoubt = lambda link, fault: None
+        self.leased = False
+        self.on_asks_beside: Callable[[], None] = lambda: None
 
     @property
     def about(self) -> About:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from emceepee.backends.connection import Connection, Link
-from emceepee.backends.definition import ServerDefinition
+from emceepee.backends.definition import HttpEndpoint, ServerDefinition
+from emceepee.backends.leases import Leases
 from emceepee.backends.lifecycle import Status
 from emceepee.backends.recovery import Reconnection, RecoverySettings, kind_of
 from emceepee.backends.supervisor import CLOSE_SECONDS, Supervisor
@@ -29,6 +31,8 @@ from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.vocabulary.asks import CLOSED, NO_ASKS, AskDoor, AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
+
+_log = logging.getLogger("emceepee.backends")
 
 Place: TypeAlias = tuple[Scope, AskProfile]
 """Whose link it is, and what its server may ask."""
@@ -117,6 +121,8 @@ class Pool:
         self._rooms: dict[ServerName, WaitingRoom] = {}
         self._handles: dict[Scope, dict[ServerName, dict[AskProfile, Connection]]] = {}
         self._arriving: dict[Scope, set[_Arrival]] = {}
+        self._ask_beside: set[ServerName] = set()
+        """Servers that ask elsewhere than on the stream of the call, as was seen."""
         self._rounds: Timer | None = None
         self.principal_of: Callable[[Scope], Scope] = lambda scope: scope
         self.on_attached: OnAttached = lambda connection, again: None
@@ -216,6 +222,7 @@ class Pool:
             return handle
         previous, current = handle.identity, link.identity
         handle.epoch, handle.identity = supervisor.epoch, current
+        handle.leases = self._leases(supervisor)
         await handle.attach(link)
         if arrival.over:
             await bounded(handle.detach(), CLOSE_SECONDS)
@@ -224,6 +231,37 @@ class Pool:
             again = None if previous is None else Reconnection(kind_of(previous, current), previous, current)
             self.on_attached(handle, again)
         return handle
+
+    # -- sessions for one call each
+
+    def _leases(self, supervisor: Supervisor) -> Leases | None:
+        definition = supervisor.definition
+        learned = definition.affinity == "principal" and definition.name in self._ask_beside
+        if not supervisor.profile or self._is_shared(supervisor) or not (learned or definition.affinity == "call"):
+            return None
+        if supervisor.leases is None:
+
+            async def make(lost: OnLost) -> Link:
+                door = self.door_of(definition.name, supervisor.scopes, supervisor.profile)
+                async with asyncio.timeout(definition.connect_timeout):
+                    link, _ = await self._dialer.dial(definition, lost, door)
+                return link
+
+            name = definition.name
+            supervisor.leases = Leases(name, lambda: supervisor.current_link, make, self._tasks)
+        return supervisor.leases
+
+    def _asks_beside(self, supervisor: Supervisor) -> None:
+        """From now on it is worth a session to know to which call a question belongs."""
+        name = supervisor.definition.name
+        if name in self._ask_beside or not isinstance(supervisor.definition.launch, HttpEndpoint):
+            return
+        self._ask_beside.add(name)
+        _log.info("server_asks_beside", extra={"data": {"server": name}})
+        for handles in self._handles.values():
+            for handle in handles.get(name, {}).values():
+                if handle.epoch is supervisor.epoch:
+                    handle.leases = self._leases(supervisor)
 
     async def try_out(self, definition: ServerDefinition) -> None:
         """Whether a server can be reached as it is defined here, by a link of its own that is closed again. What its
@@ -295,6 +333,8 @@ class Pool:
     def reached(self, supervisor: Supervisor, for_everyone: bool) -> None:
         self._go_rounds()
         name = supervisor.definition.name
+        if supervisor.current_link is not None:
+            supervisor.current_link.on_asks_beside = lambda: self._asks_beside(supervisor)
         for scope in self._left_behind(supervisor):
             self.on_scope_replaced(name, scope)
         each = self._supervisors.get(name, {})
@@ -469,6 +509,7 @@ class Pool:
             if not handles:
                 del self._handles[scope]
         self._dialer.forget(server)
+        self._ask_beside.discard(server)
         room = self._rooms.pop(server, None)
         if room is not None:
             room.close()

@@ -17,6 +17,7 @@ from typing import Protocol
 from emceepee.backends.connection import Link
 from emceepee.backends.definition import ServerDefinition, StdioLaunch
 from emceepee.backends.http_answers import SessionGone
+from emceepee.backends.leases import Leases
 from emceepee.backends.lifecycle import Absence, Life, Status, Step, after, shown
 from emceepee.backends.recovery import RecoverySettings
 from emceepee.backends.waiting_room import WaitingRoom
@@ -80,6 +81,8 @@ class Supervisor:
         """What its server may ask."""
         self.users: set[tuple[Scope, AskProfile]] = set()
         """Who wants it: while there is nobody, it is not made anew."""
+        self.leases: Leases | None = None
+        """The sessions beside its own, where each call has one."""
         self.life: Life = "stopped"
         self.current_link: Link | None = None
         self.attempt: asyncio.Task[Link | BackendFault] | None = None
@@ -490,6 +493,8 @@ class Supervisor:
         if self._doubting is not None:
             self._doubting.cancel()
         leaving, self._leaving = self._leaving, set()
+        if self.leases is not None:
+            await self.leases.close()
         for one in (link, former, *leaving):
             if one is not None:
                 await bounded(one.close(), CLOSE_SECONDS)

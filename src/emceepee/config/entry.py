@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from emceepee.backends.definition import (
     CONNECT_TIMEOUT,
     Affinity,
+    AskPolicy,
+    Concurrency,
     HttpKind,
     Launch,
     ServerDefinition,
@@ -22,6 +25,7 @@ from emceepee.backends.definition import (
     http_endpoint,
     problems_with,
 )
+from emceepee.config.ask_rules import read_ask_policy, read_concurrency
 from emceepee.config.env_file import read_env_file
 from emceepee.config.fields import Fields, a
 from emceepee.config.jsonc import Node
@@ -60,10 +64,21 @@ def read_entry(
     entry = Fields(node, where, report, environment)
     disabled = entry.lenient = _disabled(entry)
     launch = _launch(entry, read_text)
-    affinity, connect, call = _own_settings(entry)
+    own = _own_settings(entry)
     if launch is None or report.errors > errors_before:
         return None
-    definition = ServerDefinition(name, launch, affinity, disabled, entry.rest(), connect, call)
+    definition = ServerDefinition(
+        name,
+        launch,
+        own.affinity,
+        disabled,
+        entry.rest(),
+        own.connect_timeout,
+        own.call_timeout,
+        own.asks,
+        own.concurrency,
+        own.mark_calls,
+    )
     problems = problems_with(definition)
     for field, what in problems:
         report.at_key(entry.seen.get(field, node), entry.path(field), what)
@@ -160,7 +175,17 @@ def _env_file(entry: Fields, read_text: ReadText) -> dict[str, str]:
     return variables
 
 
-def _own_settings(entry: Fields) -> tuple[Affinity, float, float | None]:
+@dataclass(slots=True, frozen=True)
+class _Own:
+    affinity: Affinity
+    connect_timeout: float
+    call_timeout: float | None
+    asks: AskPolicy
+    concurrency: Concurrency
+    mark_calls: bool
+
+
+def _own_settings(entry: Fields) -> _Own:
     """What only emceepee knows, under its own key or beside the rest, and the time limit that others call `timeout`."""
     own = entry.take("emceepee")
     if own is not None and own.kind != "object":
@@ -177,11 +202,14 @@ def _own_settings(entry: Fields) -> tuple[Affinity, float, float | None]:
     if call is not None:
         entry.seen |= {"timeout": inner.seen["call_timeout"]}
         entry.spelled |= {"timeout": "emceepee.call_timeout"}
+    asks, concurrency = read_ask_policy(inner), read_concurrency(inner)
+    marks = bool(inner.truth(inner.take("mark_calls", "markCalls"), "mark_calls"))
     for unknown in inner.rest():
-        cure = "there is affinity, connect_timeout, call_timeout"
+        cure = "there is affinity, connect_timeout, call_timeout, asks, ambiguous, concurrency, mark_calls"
         inner.report.at_key(inner.node.members[unknown], inner.path(unknown), "there is no such setting", cure)
     connect = CONNECT_TIMEOUT if connect is None else connect
-    return affinity, connect, call if call is not None else _seconds(entry, node, general)
+    limit = call if call is not None else _seconds(entry, node, general)
+    return _Own(affinity, connect, limit, asks, concurrency, marks)
 
 
 def _affinity(entry: Fields, node: Node | None) -> Affinity | None:
@@ -192,10 +220,12 @@ def _affinity(entry: Fields, node: Node | None) -> Affinity | None:
             return "workspace"
         case "principal":
             return "principal"
+        case "call":
+            return "call"
         case "shared":
             return "shared"
         case _:
-            entry.wrong(node, "affinity", "this has to be 'workspace', 'principal' or 'shared'")
+            entry.wrong(node, "affinity", "this has to be 'workspace', 'principal', 'call' or 'shared'")
             return None
 
 

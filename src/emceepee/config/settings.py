@@ -139,6 +139,8 @@ class Settings:
     """Whether servers that were added and tasks outlive the process; `auto`: over HTTP they do, on stdio not."""
     state_file: str = ""
     """Where they are kept, if not in the user's state folder."""
+    interaction: Literal["auto", "native", "meta"] = _RELAY.interaction
+    """How clients are asked what servers want to know."""
     promote_on_ask: bool = _RELAY.promote_on_ask
     """Whether `execute_tool` answers at once when its server asks something, and the call goes on as a task."""
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -182,6 +184,7 @@ class Settings:
             call_timeout=self.timeouts.relay_call,
             execute_timeout_ms=round(self.timeouts.execute * 1000),
             listing_budget=self.timeouts.listing,
+            interaction=self.interaction,
             promote_on_ask=self.promote_on_ask,
             ask_in_tasks=self.ask_in_tasks,
             roots_bridge=self.roots_bridge,

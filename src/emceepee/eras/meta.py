@@ -28,6 +28,9 @@ PROGRESS_TOKEN = "progressToken"
 VIA = "dev.emceepee/via"
 """Ours: how the caller behind us introduced itself. Display only."""
 
+CALL_MARK = "dev.emceepee/call"
+"""Ours: names a call to servers that send it back with what they ask. Valid on one connection."""
+
 WORKSPACE = "dev.emceepee/workspace"
 """Ours: the handle of the workspace that a request belongs to. A bearer secret, so no server sees it."""
 
@@ -42,6 +45,7 @@ HOP_LOCAL = frozenset(
         RELATED_TASK,
         PROGRESS_TOKEN,
         VIA,
+        CALL_MARK,
         WORKSPACE,
     )
 )

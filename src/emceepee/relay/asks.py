@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeAlias
 
+from emceepee.backends.definition import AskPolicy
 from emceepee.errors import LimitReached
-from emceepee.relay.ladder import EVERY_STEP, AskPolicy, Step, deliverable, model_in, who_answers
+from emceepee.relay.ladder import LADDERS, Interaction, deliverable, model_in, who_answers
 from emceepee.relay.model_step import ModelStep, with_model
 from emceepee.relay.roots import Roots
 from emceepee.sessions.workspace import Workspace
@@ -25,6 +26,7 @@ from emceepee.vocabulary.asks import NO_ASKS, AskDoor, AskProfile, Belonging, Ea
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.outcomes import Done, Failed, Outcome, Wanted
+from emceepee.vocabulary.profiles import Step
 from emceepee.vocabulary.raw_json import Payload, read_fields, read_text, to_raw
 
 _log = logging.getLogger("emceepee.relay")
@@ -44,6 +46,8 @@ Opening: TypeAlias = Callable[[ServerName, Collection[Scope]], list[Call]]
 
 PolicyOf: TypeAlias = Callable[[ServerName], AskPolicy]
 
+EVERYBODY = AskPolicy()
+
 
 def _withdrawn(reason: str) -> None:
     """What was answered at once cannot be taken back."""
@@ -55,12 +59,14 @@ class Asks:
         workspaces: Workspaces,
         promote: bool = True,
         opening: Opening = lambda server, scopes: [],
-        policy_of: PolicyOf = lambda server: EVERY_STEP,
+        policy_of: PolicyOf = lambda server: EVERYBODY,
+        interaction: Interaction = "auto",
     ) -> None:
         self._workspaces = workspaces
         self._promote = promote
         self._opening = opening
         self._policy_of = policy_of
+        self._usual = LADDERS[interaction]
         self._waited_for: dict[int, Callable[[], None]] = {}
         self.roots = Roots()
         self.native_of: Callable[[Scope], AskProfile] = lambda scope: NO_ASKS
@@ -77,7 +83,9 @@ class Asks:
 
     def usual(self, server: ServerName, scope: Scope) -> AskProfile:
         """What can be asked in a scope, for a connection that is made for no call."""
-        return self._with_model(server, scope, self.native_of(scope) | self.by_tools(scope))
+        policy = self._policy_of(server)
+        profile = deliverable(policy, self.native_of(scope), self.by_tools(scope), self._usual)
+        return self._with_model(server, scope, profile)
 
     def by_tools(self, scope: Scope) -> AskProfile:
         if self._with_tools(scope) is None:
@@ -88,7 +96,8 @@ class Asks:
         """What the server may ask in the course of this call; `tools` where its client has our tools."""
         native = call.asks
         policy = self._policy_of(server)
-        profile = deliverable(policy, native, self.by_tools(call.caller.scope) if tools else NO_ASKS)
+        by_tools = self.by_tools(call.caller.scope) if tools else NO_ASKS
+        profile = deliverable(policy, native, by_tools, self._usual)
         return profile if self.model is None else self._with_model(server, call.caller.scope, profile)
 
     def _with_model(self, server: ServerName, scope: Scope, profile: AskProfile) -> AskProfile:
@@ -126,9 +135,12 @@ class Asks:
             there.append("native")
         if workspace is not None and ask.wanted in self.by_tools(workspace.scope):
             there.append("tools")
-        ladder = self._policy_of(server).ladder(ask.kind) if ladder is None else ladder
+        policy = self._policy_of(server)
+        ladder = policy.ladder(ask.kind, self._usual) if ladder is None else ladder
+        if ask.belonging.certainty == "ambiguous" and policy.ambiguous == "refuse":
+            ladder = ()
         scope = _asking(scopes, ask)
-        if self.model is not None and ask.kind == "sampling":
+        if self.model is not None and ask.kind == "sampling" and self.model.rule(server, scope) != "never":
             there.append("model")
             ladder = model_in(ladder, self.model.rule(server, scope))
         step = who_answers(there, ladder)
@@ -187,8 +199,12 @@ class Asks:
             self._tell_who_waits(call)
         return functools.partial(workspace.withdraw_ask, pending)
 
-    def _refused(self, server: ServerName, ask: RaisedAsk) -> Failed:
+    def _refused(self, server: ServerName, ask: RaisedAsk) -> Withdraw | Failed:
         _log.info("ask_refused", extra={"data": {"server": server, "kind": ask.kind}})
+        policy = self._policy_of(server)
+        if ask.belonging.certainty == "ambiguous" and ask.kind == "elicitation" and policy.ambiguous == "refuse":
+            ask.settle(Done(Payload.of({"action": "cancel"})))
+            return _withdrawn
         if ask.belonging.certainty == "orphan" and ask.kind != "roots":
             return Failed(_INVALID_PARAMS, "This request belongs to no call that is running, so nobody can be asked")
         return Failed(_METHOD_NOT_FOUND, "Nobody is here who could be asked")

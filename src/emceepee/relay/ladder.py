@@ -11,30 +11,23 @@ step, the first that there is; it is never shown to two who could both answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from typing import Literal, TypeAlias
 
+from emceepee.backends.definition import AskPolicy
 from emceepee.relay.model_step import ModelRule
-from emceepee.vocabulary.asks import AskKind, AskProfile
-from emceepee.vocabulary.profiles import KIND_OF
+from emceepee.vocabulary.asks import Askable, AskProfile
+from emceepee.vocabulary.profiles import KIND_OF, Step
 
-Step: TypeAlias = Literal["native", "tools", "model", "refuse"]
+Interaction: TypeAlias = Literal["auto", "native", "meta"]
+"""How clients are asked: themselves where they can be and else by our tools, only themselves, or only by our tools."""
 
-LADDER: tuple[Step, ...] = ("native", "tools")
-
-
-@dataclass(slots=True, frozen=True)
-class AskPolicy:
-    """What one server may ask of whom: for a kind that is not named, the whole ladder."""
-
-    ladders: Mapping[AskKind, tuple[Step, ...]] = field(default_factory=dict, hash=False)
-
-    def ladder(self, kind: AskKind) -> tuple[Step, ...]:
-        return self.ladders.get(kind, LADDER)
-
-
-EVERY_STEP = AskPolicy()
+LADDERS: dict[Interaction, tuple[Step, ...]] = {
+    "auto": ("native", "tools"),
+    "native": ("native",),
+    "meta": ("tools",),
+}
+LADDER = LADDERS["auto"]
 
 
 def who_answers(there: Collection[Step], ladder: tuple[Step, ...] = LADDER) -> Step:
@@ -42,14 +35,18 @@ def who_answers(there: Collection[Step], ladder: tuple[Step, ...] = LADDER) -> S
     return next((step for step in ladder if step in there), "refuse")
 
 
-def deliverable(policy: AskPolicy, native: AskProfile, tools: AskProfile) -> AskProfile:
+def deliverable(
+    policy: AskPolicy, native: AskProfile, tools: AskProfile, usual: tuple[Step, ...] = LADDER
+) -> AskProfile:
     """What can be promised to a server: of each kind, what some step of its ladder can take."""
     if not native and not tools:
         return native
     of = {"native": native, "tools": tools, "model": frozenset[str](), "refuse": frozenset[str]()}
-    return frozenset(
-        one for one in native | tools if any(one in of[step] for step in _before_refusal(policy.ladder(KIND_OF[one])))
-    )
+
+    def taken(one: Askable) -> bool:
+        return any(one in of[step] for step in _before_refusal(policy.ladder(KIND_OF[one], usual)))
+
+    return frozenset(one for one in native | tools if taken(one))
 
 
 def _before_refusal(ladder: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from emceepee.backends.definition import AskPolicy
 from emceepee.backends.registry import Change, Registry
 from emceepee.errors import EmceepeeError
-from emceepee.relay.asks import Asks
+from emceepee.relay.asks import EVERYBODY, Asks
 from emceepee.relay.call import Calls
 from emceepee.relay.listing import Listing
 from emceepee.relay.news import News
@@ -57,7 +58,8 @@ class Middle:
         self.reach.on_failed = self.news.failed
         budget = self.settings.reconcile_budget
         self.reconciliation = Reconciliation(self.workspaces, self.news, self.listing, registry, tasks, budget)
-        self.asks = Asks(self.workspaces, self.settings.promote_on_ask, pool.opening)
+        promote, interaction = self.settings.promote_on_ask, self.settings.interaction
+        self.asks = Asks(self.workspaces, promote, pool.opening, self._ask_policy, interaction)
         self.calls = Calls(self.reach, clock, self.listing.facts, Rounds(self.asks, clock))
         self.watch.on_told = self.news.told
         self.subscriptions = Subscriptions(self.watch, self.reach)
@@ -65,6 +67,10 @@ class Middle:
         self.on_forget: Callable[[Scope], None] = lambda scope: None
         """What else hangs on a scope, told first that it is over."""
         self._unwatch = registry.watch(self._registry_changed)
+
+    def _ask_policy(self, server: ServerName) -> AskPolicy:
+        definition = self.registry.get(server)
+        return EVERYBODY if definition is None else definition.asks
 
     def close(self) -> None:
         """Stop hearing of servers. Tasks and connections belong to whoever made them."""

@@ -27,6 +27,10 @@ class RelaySettings:
     promote_after: float = 45.0
     """A call of a client that takes tasks: after that it gets one. Common clients give a call up after 60 s."""
 
+    interaction: Literal["auto", "native", "meta"] = "auto"
+    """How clients are asked what servers want to know: themselves where they can be and else by our tools, only
+    themselves, or only by our tools."""
+
     promote_on_ask: bool = True
     """Whether a call goes on as a task as soon as its server asks something, so that a client which calls one tool at a
     time can answer."""

@@ -16,6 +16,9 @@ Askable: TypeAlias = Literal["form", "url", "sampling", "sampling_tools", "sampl
 AskProfile: TypeAlias = frozenset[Askable]
 NO_ASKS: AskProfile = frozenset()
 
+Step: TypeAlias = Literal["native", "tools", "model", "refuse"]
+"""Who may answer: the client itself, the client by our tools, a configured model, nobody."""
+
 KIND_OF: dict[Askable, AskKind] = {
     "form": "elicitation",
     "url": "elicitation",

@@ -7,7 +7,7 @@ that is valid on this connection only.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Raw
 
@@ -15,7 +15,7 @@ from emceepee.eras.asks import declare
 from emceepee.eras.faults import URL_ELICITATION_REQUIRED as URL_ELICITATION_REQUIRED
 from emceepee.eras.faults import Violation
 from emceepee.eras.faults import read_failed as read_failed
-from emceepee.eras.meta import continue_trace, without_hop_local
+from emceepee.eras.meta import CALL_MARK, continue_trace, without_hop_local
 from emceepee.eras.notices import read_notice as read_notice
 from emceepee.eras.notices import read_progress as read_progress
 from emceepee.eras.peek import is_object
@@ -68,16 +68,21 @@ def read_welcome(result: Raw) -> About:
     )
 
 
-def write_call(call: Call, token: str | None, revision: str, span: str | None = None) -> bytes:
-    """The params. `token` is our own progress token, `span` our place in the caller's trace."""
+def write_call(
+    call: Call, token: str | None, revision: str, span: str | None = None, mark: str | Literal[False] = False
+) -> bytes:
+    """The params. `token` is our own progress token, `span` our place in the caller's trace; the mark is for a server
+    that sends it back with what it asks."""
     params = call.params
     if call.method == "completion/complete" and "context" in params and older(revision, "2025-06-18"):
         params = {key: value for key, value in params.items() if key != "context"}
-    if token is None and not call.meta:
+    if token is None and not call.meta and not mark:
         return write(params)
     meta: dict[str, Any] = dict(call.meta if span is None else continue_trace(call.meta, span))
     if token is not None:
         meta["progressToken"] = token
+    if mark:
+        meta[CALL_MARK] = mark
     return write({**params, "_meta": meta} if meta else params)
 
 
