@@ -19,7 +19,8 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from emceepee.backends.transport import Header
 from emceepee.vocabulary.names import ServerName, server_name_problem
-from emceepee.vocabulary.profiles import AskKind, Step
+from emceepee.vocabulary.profiles import AskKind as AskKind
+from emceepee.vocabulary.profiles import Step as Step
 
 Affinity: TypeAlias = Literal["workspace", "principal", "call", "shared"]
 HttpKind: TypeAlias = Literal["auto", "http", "sse"]

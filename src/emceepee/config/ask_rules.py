@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from emceepee.backends.definition import AskPolicy, Concurrency
+from emceepee.backends.definition import AskKind, AskPolicy, Concurrency, Step
 from emceepee.config.fields import Fields, a
 from emceepee.config.jsonc import Node
-from emceepee.vocabulary.profiles import AskKind, Step
 
 KINDS: Final = ("elicitation", "sampling", "roots")
 STEPS: Final = ("native", "tools", "model", "refuse")
