@@ -22,6 +22,22 @@ async def test_everybody_who_waits_is_woken_and_nothing_is_left_behind(clock: Fa
     assert (len(waiters), clock.waiting) == (0, 0)
 
 
+async def test_who_has_waited_longest_is_woken_first(clock: FakeClock) -> None:
+    waiters = Waiters(clock)
+    order: list[int] = []
+
+    async def wait(number: int) -> None:
+        await waiters.past(0, 30)
+        order.append(number)
+
+    waits = [asyncio.ensure_future(wait(number)) for number in range(50)]
+    await settle()
+    waiters.wake(1)
+    async with asyncio.timeout(5):
+        await asyncio.gather(*waits)
+    assert order == list(range(50))
+
+
 @pytest.mark.shows("A-EVT-20")
 async def test_a_wait_ends_when_its_time_is_over(clock: FakeClock) -> None:
     waiters = Waiters(clock)

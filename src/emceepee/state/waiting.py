@@ -18,7 +18,8 @@ class Waiters:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._waiting: set[asyncio.Future[bool]] = set()
+        # In the order they came: who has waited longest is woken first, and looks first.
+        self._waiting: dict[asyncio.Future[bool], None] = {}
         self.sequence = 0
         self.closed = False
 
@@ -38,13 +39,13 @@ class Waiters:
         if seconds <= 0 or self.closed:
             return False
         woken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.add(woken)
+        self._waiting[woken] = None
         timer = self._clock.after(seconds, lambda: _settle(woken, False))
         try:
             return await woken
         finally:
             timer.cancel()
-            self._waiting.discard(woken)
+            self._waiting.pop(woken, None)
 
     def close(self) -> None:
         """Nothing comes any more: whoever waits is told so."""
@@ -52,7 +53,7 @@ class Waiters:
         self._release(False)
 
     def _release(self, result: bool) -> None:
-        waiting, self._waiting = self._waiting, set()
+        waiting, self._waiting = self._waiting, {}
         for woken in waiting:
             _settle(woken, result)
 
