@@ -92,23 +92,6 @@ async def test_what_happens_while_nobody_listens_is_told_to_whoever_comes_back()
     await stage.close()
 
 
-async def test_the_time_of_a_call_is_not_spent_while_a_person_thinks() -> None:
-    stage = Stage(RelaySettings(call_timeout=100))
-    told, served = await stage.parked()
-    await stage.clock.advance(500)
-    sent = stage.send(stage.call(told, answers_to(told)))
-    await stage.clock.advance(99)
-    assert not sent.done()
-    await stage.clock.advance(1)
-    outcome = await sent
-    assert isinstance(outcome, Failed)
-    assert outcome.data is not None
-    assert read_value(outcome.data) == {"reason": "backend_timeout"}
-    await settle()
-    assert served.cancelled
-    await stage.close()
-
-
 async def test_no_held_call_lives_longer_than_the_cap_however_often_its_client_asks() -> None:
     stage = Stage(RelaySettings(hold_ttl=10, hold_cap=25))
     told, served = await stage.parked()

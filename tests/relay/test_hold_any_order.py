@@ -172,10 +172,18 @@ class Machine(RuleBasedStateMachine):
         if hasattr(self, "stage"):
             assert self.stage.holds.of("p") <= 2
 
+    async def _end_what_is_attached(self) -> None:
+        for call in self.calls:
+            if call.sent and call.served is not None:
+                call.served.ends()
+
     def teardown(self) -> None:
         if not hasattr(self, "stage"):
             return
         self.run(self.stage.clock.advance(10_000))
+        # A call that somebody waits for ends by its own time, which is not kept here.
+        self.run(self._end_what_is_attached())
+        self.run(self.stage.clock.advance(200))
         for call in self.calls:
             assert call.sent == [], "a client waits for ever"
             assert call.served is not None

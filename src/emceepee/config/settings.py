@@ -203,6 +203,7 @@ class Settings:
                 default_ttl_ms=round(times.task * 1000),
                 max_ttl_ms=max(_STATE.tasks.max_ttl_ms, round(times.task * 1000)),
                 retention_ms=round(times.task_kept * 1000),
+                asked_ms=round(times.ask * 1000),
                 max_retention_ms=max(_STATE.tasks.max_retention_ms, round(times.task_kept * 1000)),
             ),
             asks=AskSettings(default_timeout_ms=round(times.ask * 1000)),

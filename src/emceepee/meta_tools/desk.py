@@ -52,7 +52,7 @@ class Desk:
         original = asked.call
         call = Call(method, params, original.caller, original.meta, original.wants_progress, original.log_level)
         call.asks = self.middle.asks.promised(server, original, tools=True)
-        call.ear = original.ear
+        call.untold, call.ear = original.untold, original.ear
         timeout_ms = self.middle.settings.execute_timeout_ms
         try:
             outcome = settled(await self.middle.calls.carry(server, call, asked.on_notice, timeout_ms / 1000))

@@ -57,6 +57,7 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done | GoesOn:
     except EmceepeeError as error:
         raise tool_error(error, _about(server, tool)) from error
     job = Job(workspace, server, call, asked.on_notice, desk.middle.news.told)
+    job.hear_asks(desk.middle.settings.coalesce)
     job.start(desk.middle.calls, connection, seconds)
     with desk.middle.asks.interrupting(job.call, job.interrupt):
         ended = await job.wait(seconds)
@@ -90,7 +91,7 @@ def _call(asked: Asked, asks: AskProfile) -> Call:
     if given is not None:
         params["arguments"] = given
     call = Call(TOOLS_CALL, params, original.caller, original.meta, original.wants_progress, original.log_level)
-    call.asks, call.ear = asks, original.ear
+    call.asks, call.untold, call.ear = asks, original.untold, original.ear
     if original.tasks in TAKE_TASKS:
         call.tasks, call.task_ttl_ms = original.tasks, original.task_ttl_ms
     return call
@@ -141,9 +142,9 @@ async def _connection(desk: Desk, server: str, call: Call, seconds: float) -> tu
     """Within the call's own time, and what of it is left. Whoever will not wait at all still wants it begun."""
     reach, scope = desk.middle.reach, call.caller.scope
     if seconds >= _LONG or seconds == 0:
-        return await reach.connection(server, scope, call.asks, call), seconds
+        return await reach.connection(server, scope, call.session_asks, call), seconds
     began = desk.middle.clock.now()
-    connection = await reach.connection_within(server, scope, seconds, call.asks)
+    connection = await reach.connection_within(server, scope, seconds, call.session_asks)
     return connection, max(0.0, seconds - (desk.middle.clock.now() - began))
 
 

@@ -63,7 +63,7 @@ class Calls:
         self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, connection: Connection | None
     ) -> Answered:
         scope = call.caller.scope
-        profile = call.asks if call.method in MAY_ASK else None
+        profile = call.session_asks if call.method in MAY_ASK else None
         if connection is None:
             connection = await self._reach.connection(server, scope, profile, call)
         try:

@@ -24,12 +24,12 @@ from emceepee.relay.surface import OnNotice, Surface
 from emceepee.relay.url_asks import ToVisit, addresses_of, declined, needed, refused_by_person
 from emceepee.relay.url_visits import UrlVisits
 from emceepee.runtime.clock import Timer
-from emceepee.vocabulary.calls import Call
+from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.outcomes import Failed, InputNeeded
+from emceepee.vocabulary.profiles import AskProfile
 from emceepee.vocabulary.raw_json import to_raw
 
-MAY_NEED = frozenset(("tools/call", "prompts/get", "resources/read"))
-"""The requests that may be answered with what is needed first."""
+ROOTS: AskProfile = frozenset(("roots", "roots_news"))
 
 _INTERNAL_ERROR, _INVALID_PARAMS = -32603, -32602
 HELD_CALL_LOST = "held_call_lost"
@@ -62,6 +62,7 @@ class ComingBack:
     def __init__(self, holds: Holds, states: RequestStates, visits: UrlVisits, secret: Callable[[], str]) -> None:
         self.holds = holds
         holds.state = self.state_of
+        holds.visited = visits.done
         self.others: Others = Alone()
         self.allowed: Allowed = lambda surface, call: True
         self._states = states
@@ -75,13 +76,23 @@ class ComingBack:
         """States of servers that were too large to be carried by a client."""
         return len(self._kept)
 
+    @property
+    def slot(self) -> str:
+        """By which other processes know this one."""
+        return self._states.slot
+
     def carry(self, surface: Surface, call: Call, on_notice: OnNotice | None) -> Coroutine[Any, Any, Told]:
         """As `Surface.carry`."""
+        if call.asks and not self._settings.roots_bridge:
+            call.untold = ROOTS
         if call.state is not None:
             return self._came_back(surface, call, on_notice)
-        if not call.asks or call.method not in MAY_NEED:
+        if not call.asks or call.method not in MAY_ASK or self._asked_in_a_task(call):
             return surface.carry(call, on_notice)
         return self._first(surface, call, on_notice)
+
+    def _asked_in_a_task(self, call: Call) -> bool:
+        return call.tasks == "takes" and call.method == "tools/call" and self._settings.ask_in_tasks
 
     async def _first(self, surface: Surface, call: Call, on_notice: OnNotice | None) -> Told:
         call.relays_asks = True

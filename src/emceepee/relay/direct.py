@@ -52,7 +52,6 @@ class Direct:
     def __init__(self, middle: Middle) -> None:
         self._middle = middle
         self._timeout = middle.settings.call_timeout
-        self._longest = middle.settings.longest_call
 
     @property
     def name(self) -> str:
@@ -161,8 +160,7 @@ class Direct:
     # -- carrying
 
     async def _pass(self, server: ServerName, call: Call, put: Fields, on_notice: OnNotice | None) -> Answered:
-        patience = self._timeout if call.ear is None else self._longest
-        return await self._middle.calls.carry(server, self._onward(server, call, put), on_notice, patience)
+        return await self._middle.calls.carry(server, self._onward(server, call, put), on_notice, self._timeout)
 
     def _onward(self, server: ServerName, call: Call, put: Fields) -> Call:
         """`put` replaces what names something of this server."""

@@ -27,11 +27,10 @@ from emceepee.relay.surface import OnNotice, Surface
 from emceepee.relay.task_room import as_failed
 from emceepee.runtime.clock import Clock, Timer
 from emceepee.runtime.spawn import TaskScope
-from emceepee.vocabulary.asks import AskKind, AskProfile, RaisedAsk, Withdraw
+from emceepee.vocabulary.asks import NO_ASKS, AskKind, AskProfile, RaisedAsk, Withdraw
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.notices import LogLine, Notice, Progress
 from emceepee.vocabulary.outcomes import Answered, Done, Failed, InputNeeded
-from emceepee.vocabulary.raw_json import to_raw
 from emceepee.vocabulary.tasks import GoesOn
 
 Told: TypeAlias = Answered | GoesOn
@@ -81,6 +80,10 @@ class Keeper(Protocol):
         """What lets the client come back for the round it is in."""
         ...
 
+    def visited(self, elicitation_id: str) -> None:
+        """An address that somebody was sent to was visited, as far as its server can tell."""
+        ...
+
     def asked(self, hold: Hold, ask: RaisedAsk) -> None: ...
 
     def answered(self, hold: Hold, ask: RaisedAsk) -> None: ...
@@ -107,8 +110,7 @@ class Hold:
 
     __slots__ = (
         "_asks",
-        "_attached_until",
-        "_body",
+                "_body",
         "_coalescing",
         "_created",
         "_due",
@@ -142,7 +144,6 @@ class Hold:
         self._waiters: list[_Waiter] = []
         self._running: asyncio.Task[None] | None = None
         self._outcome: Told | None = None
-        self._attached_until: Timer | None = None
         # What only a call that was asked something needs:
         self._asks: OpenAsks | None = None
         self._body: Parked | None = None
@@ -159,7 +160,6 @@ class Hold:
         self.call.ear = self
         self._running = self._keeper.tasks.spawn(self._run(), "call")
         self._running.add_done_callback(self._ran)
-        self._watch_patience()
 
     async def _run(self) -> None:
         try:
@@ -211,10 +211,11 @@ class Hold:
 
     @property
     def hears(self) -> AskProfile:
-        return self.call.asks
+        return NO_ASKS if self.life in OVER or self.life == "settled" else self.call.asks
 
     def completed(self, elicitation_id: str) -> None:
         """This era has no word for it: its client finds out by coming back."""
+        self._keeper.visited(elicitation_id)
 
     def ask(self, ask: RaisedAsk) -> Withdraw | Failed:
         if self.life in OVER or self.life == "settled":
@@ -255,7 +256,6 @@ class Hold:
         self._body = first.again()
         if self.round == 1:
             first.hold = self
-        self._stop(patience=True)
         self._wait_for_client()
         self._start_heart()
         self._answer(first)
@@ -295,7 +295,6 @@ class Hold:
             self._over()
         else:
             self._goes("leave")
-            self._stop(patience=True)
             self._due = self._keeper.clock.after(self._keeper.settings.reattach_grace, self._gone)
 
     def _gone(self) -> None:
@@ -332,7 +331,6 @@ class Hold:
         elif self.life == "detached":
             self._stop(due=True)
             self._goes("come_back")
-            self._watch_patience()
         self._tell_what_was_missed(on_notice)
         return await self.attend(on_notice)
 
@@ -355,7 +353,6 @@ class Hold:
             return self._body
         self._goes("resume")
         self._stop(due=True, heart=True)
-        self._watch_patience()
         for key, outcome in given.items():
             self._keeper.answered(self, self._asks.settle(key, outcome))
         if self._asks and self._coalescing is None:
@@ -396,19 +393,12 @@ class Hold:
         self._due = None
         self.expire("nobody answered in time")
 
-    def _out_of_patience(self) -> None:
-        self._attached_until = None
-        seconds = self._keeper.settings.call_timeout
-        data = to_raw({"reason": "backend_timeout"})
-        self._ended(Failed(_INTERNAL_ERROR, f"No answer within {seconds:g} s", data), "finish")
-        self._end_call()
-
     def _end_call(self) -> None:
         if self._running is not None:
             self._running.cancel()
 
     def _over(self) -> None:
-        self._stop(due=True, heart=True, patience=True)
+        self._stop(due=True, heart=True)
         if self._coalescing is not None:
             self._coalescing.cancel()
             self._coalescing = None
@@ -443,21 +433,13 @@ class Hold:
         left = self._created + settings.hold_cap - clock.now()
         self._due = clock.after(max(0.0, min(patience, left)), self._expired)
 
-    def _watch_patience(self) -> None:
-        """A call has its time while somebody waits for it; the time that a person needs to answer is not its own."""
-        settings = self._keeper.settings
-        self._attached_until = self._keeper.clock.after(settings.call_timeout, self._out_of_patience)
-
-    def _stop(self, *, due: bool = False, heart: bool = False, patience: bool = False) -> None:
+    def _stop(self, *, due: bool = False, heart: bool = False) -> None:
         if due and self._due is not None:
             self._due.cancel()
             self._due = None
         if heart and self._heart is not None:
             self._heart.cancel()
             self._heart = None
-        if patience and self._attached_until is not None:
-            self._attached_until.cancel()
-            self._attached_until = None
 
     @property
     def parked(self) -> bool:

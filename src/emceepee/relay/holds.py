@@ -50,6 +50,7 @@ class Holds:
         self.settings = settings
         self.state: WriteState = _unwritten
         """Writes what a client is given to come back with; set by whoever reads it."""
+        self.visited: Callable[[str], None] = lambda elicitation_id: None
         self._workspaces = workspaces
         self._secret = secret
         self._held: dict[str, Hold] = {}

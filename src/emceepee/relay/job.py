@@ -10,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 
 from msgspec import Raw
 
 from emceepee.errors import ClientFault, EmceepeeError, LimitReached
 from emceepee.relay.call import Calls
+from emceepee.relay.job_ears import CountedEar, TaskEar
 from emceepee.relay.ports import Connection
 from emceepee.relay.surface import OnNotice
 from emceepee.relay.task_room import as_failed, as_task
+from emceepee.runtime.clock import Timer
 from emceepee.sessions.workspace import Workspace
 from emceepee.state.tasks import TaskView
 from emceepee.vocabulary.calls import Call
@@ -25,7 +28,7 @@ from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import LogLine, MadeTask, Notice
 from emceepee.vocabulary.outcomes import Done, Failed, Outcome, settled
 from emceepee.vocabulary.raw_json import read_text
-from emceepee.vocabulary.tasks import GoesOn
+from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
 Told = Callable[[ServerName, Scope, Notice], None]
 
@@ -61,6 +64,18 @@ class Job:
         self._task_id: str | None = None
         self.asked = False
         """Whether its server asked something before it ended."""
+        self._ear: TaskEar | None = None
+        self._impatience: Timer | None = None
+        self._impatient_at = 0.0
+        self._left = 0.0
+
+    def hear_asks(self, coalesce: float | None) -> None:
+        """Its client is asked by its own ear, if it has one; else, where that is said, with the task that it takes."""
+        if self.call.ear is not None:
+            self.call.ear = CountedEar(self.call.ear, self._asking)
+        elif coalesce is not None and self.call.tasks in TAKE_TASKS and self.call.asks:
+            self._ear = TaskEar(self.call.asks, self.workspace.clock, coalesce, self._asked_in_task)
+            self.call.ear = self._ear
 
     def start(self, calls: Calls, connection: Connection, patience: float) -> None:
         """The call may last as long as it is waited for, and as long as a task can live after that (X-BUG-27)."""
@@ -84,6 +99,9 @@ class Job:
             self._answer = error
         finally:
             self._running = None
+            self.call.ear = None
+            if self._ear is not None:
+                self._ear.close()
             self._wake()
         if self._task_id is not None:
             self._report(self._task_id)
@@ -109,6 +127,10 @@ class Job:
         elif self._hands_over:
             self._wake()
 
+    def _asked_in_task(self, asked: MadeTask) -> None:
+        made = self._made or MadeTask()
+        self._note(replace(made, asks=asked.asks, answer=asked.answer))
+
     @property
     def _hands_over(self) -> bool:
         return self._made is not None and self.call.tasks == "takes"
@@ -119,16 +141,36 @@ class Job:
         if self._running is None or seconds <= 0 or self._hands_over:
             return self._running is None
         self._waiting = asyncio.get_running_loop().create_future()
-        impatience = self.workspace.clock.after(seconds, self._wake)
+        self._be_impatient(seconds)
         try:
             await self._waiting
         except asyncio.CancelledError:
             self.called_off()
             raise
         finally:
-            impatience.cancel()
+            self._be_patient()
             self._waiting = None
         return self._running is None
+
+    def _be_impatient(self, seconds: float) -> None:
+        clock = self.workspace.clock
+        self._impatient_at = clock.now() + seconds
+        self._impatience = clock.after(seconds, self._wake)
+
+    def _be_patient(self) -> None:
+        if self._impatience is not None:
+            self._impatience.cancel()
+            self._impatience = None
+
+    def _asking(self, asking: bool) -> None:
+        """The time that a person takes to answer is not the time of the call."""
+        if self._waiting is None:
+            return
+        if asking:
+            self._be_patient()
+            self._left = max(0.0, self._impatient_at - self.workspace.clock.now())
+        else:
+            self._be_impatient(self._left)
 
     def interrupt(self) -> None:
         """Its server wants to know something: whoever waits has to go and answer."""

@@ -22,9 +22,10 @@ async def carry_long(
     scope = call.caller.scope
     workspace = middle.workspaces.at(scope)
     workspace.tasks.ttl(call.task_ttl_ms)
-    connection = await middle.reach.connection(server, scope, call.asks, call)
+    connection = await middle.reach.connection(server, scope, call.session_asks, call)
     patience = 0.0 if call.tasks == "asks" else middle.settings.promote_after
     job = Job(workspace, server, call, on_notice, middle.news.told, mark)
+    job.hear_asks(middle.settings.coalesce)
     job.start(middle.calls, connection, patience)
     if await job.wait(patience):
         return job.answer()

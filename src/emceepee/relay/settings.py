@@ -108,11 +108,6 @@ class RelaySettings:
     expiry_grace: float = 5.0
     """A server that was told that nobody answers may still end its call by itself."""
 
-    @property
-    def longest_call(self) -> float:
-        """Of a call that may wait for a person: whoever holds it counts the time that is its own."""
-        return self.hold_cap + self.call_timeout
-
     heartbeat: float = 15.0
     """How often a server that asked for progress hears that we still wait."""
 

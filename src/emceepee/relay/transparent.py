@@ -48,7 +48,6 @@ class Transparent:
         self._middle = middle
         self._server = server
         self._timeout = middle.settings.call_timeout
-        self._longest = middle.settings.longest_call
 
     @property
     def name(self) -> str:
@@ -75,8 +74,7 @@ class Transparent:
             if call.tasks in TAKE_TASKS:
                 mark = functools.partial(self._mark_wrapped, call)
                 return await carry_long(self._middle, self._server, call, on_notice, mark)
-            patience = self._timeout if call.ear is None else self._longest
-            outcome = await self._middle.calls.carry(self._server, call, on_notice, patience)
+            outcome = await self._middle.calls.carry(self._server, call, on_notice, self._timeout)
             if call.method == TOOLS_CALL and type(outcome) is Done:
                 self._mark_wrapped(call, outcome)
             return outcome

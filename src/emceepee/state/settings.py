@@ -31,6 +31,9 @@ class TaskSettings:
     """Calls that nobody waits for; each holds a request at a backend."""
 
     max_finished: int = 1000
+    asked_ms: int = 600_000
+    """How long a task lives on while its client is asked something with it."""
+
     poll_ms: int = 1_000
     """How often we ask clients to look at a task; looking costs us next to nothing."""
 

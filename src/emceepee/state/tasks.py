@@ -157,6 +157,7 @@ class _Task:
 
     __slots__ = (
         "answer",
+        "asked_since",
         "carried",
         "created",
         "deadline",
@@ -175,6 +176,7 @@ class _Task:
         self.stop = stop
         self.carried: Carried | None = None
         self.answer: Answer | None = None
+        self.asked_since: float | None = None
         self.followers: list[Follower] = []
         self.ended = 0.0
         self.remove_at = 0.0
@@ -259,7 +261,16 @@ class Tasks:
         if (message or before.message, asked) == (before.message, before.asks):
             return
         task.view = replace(before, message=message or before.message, asks=asked, updated_at=now.wall)
+        self._count_asking(task, now.at)
         _tell(task)
+
+    def _count_asking(self, task: _Task, now: float) -> None:
+        """The time that a person is asked with the task itself is no part of its life."""
+        if task.view.asks and task.asked_since is None:
+            task.asked_since = now
+        elif not task.view.asks and task.asked_since is not None:
+            task.deadline = self._at_most(task, task.deadline + now - task.asked_since)
+            task.asked_since = None
 
     def answering(self, task_id: str) -> tuple[TaskView, Answer | None]:
         """The task, and where answers to what it asks go, if anywhere. Raises as `get`."""
@@ -339,6 +350,8 @@ class Tasks:
     def _deadline(self, task: _Task) -> float:
         """Not while a person is being asked, up to the longest life a task can have (X-CON-02)."""
         until = self._open_until(task.view.server)
+        if task.asked_since is not None:
+            until = max(until or 0.0, task.asked_since + self.settings.asked_ms / 1000)
         return task.deadline if until is None else max(task.deadline, self._at_most(task, until))
 
     def _at_most(self, task: _Task, deadline: float) -> float:

@@ -45,6 +45,8 @@ class Call(msgspec.Struct):
     task_ttl_ms: int | None = None
     asks: AskProfile = NO_ASKS
     """What its server may ask in its course: what reaches somebody."""
+    untold: AskProfile = NO_ASKS
+    """What of these is not told to servers that are told once, when a session begins."""
     ear: Ear | None = None
     """The client itself, where it can be asked while it waits."""
     relays_asks: bool = False
@@ -53,3 +55,8 @@ class Call(msgspec.Struct):
     """What an earlier attempt of this call needed, by the server's keys."""
     state: Raw | None = None
     """What an earlier attempt wants back, byte for byte."""
+
+    @property
+    def session_asks(self) -> AskProfile:
+        """What a server is told that is told once."""
+        return self.asks - self.untold if self.untold else self.asks

@@ -14,6 +14,7 @@ from msgspec import Raw
 from emceepee.eras.capabilities import TASKS_EXTENSION, declares_tasks
 from emceepee.eras.meta import SERVER_INFO, SUBSCRIPTION_ID
 from emceepee.eras.modern.errors import write_error
+from emceepee.eras.modern.input_needed import input_requests
 from emceepee.eras.refusal import MISSING_CAPABILITY
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import INVALID_PARAMS, Request, RequestId, write_notification
@@ -90,7 +91,7 @@ def _detailed(task: Task) -> dict[str, Any]:
     told = _plain(task)
     match told["status"]:
         case "input_required":
-            return told | {"inputRequests": task.asks}
+            return told | {"inputRequests": input_requests(task.asks)}
         case "completed" if task.result is not None:
             return told | {"result": task.result.payload.raw()}
         case "failed" if task.fault is not None:
