@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed faults lock clean
+.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed faults chaos lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -92,6 +92,9 @@ killed: .venv/dev  ## 500 clients of each era are killed in the middle of calls 
 
 faults: .venv/dev  ## servers that break in every way, behind each transport, in the middle of everything: the table
 	$(PY) -m pytest -q -s tests/faults/test_matrix.py $(ARGS)
+
+chaos: .venv/dev  ## servers killed, frozen and started at random for three minutes under 32 clients (Linux)
+	$(PY) -m tests.faults.chaos $(ARGS)
 
 # --- the house itself
 

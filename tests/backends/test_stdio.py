@@ -22,6 +22,7 @@ from emceepee.errors import BackendUnavailable
 from emceepee.framing.json_text import Limits
 from emceepee.protocol.messages import Failure, Notification, Result, write_notification, write_request
 from emceepee.runtime.clock import SystemClock
+from tests.support.fake_clock import FakeClock
 from tests.support.inbox import RecordingInbox
 from tests.support.processes import STDIO_SERVER, alive, all_gone, pids_in, until
 
@@ -326,3 +327,26 @@ async def test_closing_before_the_start_is_nothing(children: Children) -> None:
     await transport.close()
     with pytest.raises(BackendUnavailable, match="closed"):
         await transport.send(b"{}")
+
+
+async def test_nothing_is_written_to_a_child_that_is_about_to_be_lost(children: Children) -> None:
+    """Its input is closed already; that it is lost is said when its last words had their time."""
+    launch = StdioLaunch(sys.executable, ("-c", "import os, time; os.close(0); print(1, flush=True); time.sleep(60)"))
+    clock = FakeClock()
+    transport = StdioTransport("files", launch, clock, children.family)
+    inbox = RecordingInbox()
+    await transport.start(inbox)
+    assert await until(lambda: bool(inbox.rubbish_heard), 5)
+    with pytest.raises(BackendUnavailable, match="takes no input any more"):
+        await asyncio.wait_for(writing(transport), 5)
+    assert not inbox.faults
+    closing = asyncio.ensure_future(transport.close())
+    while not closing.done():
+        await clock.advance(0.1)
+    await closing
+
+
+async def writing(transport: StdioTransport) -> None:
+    while True:
+        await transport.send(write_request("e1", "ping", None))
+        await asyncio.sleep(0)

@@ -2,10 +2,10 @@
 
     python http_server.py legacy|modern|sse PORT LEDGER     (port 0 for any; prints it)
 
-Tools: `echo` (at once), `work` (never answers by itself), `ask` (elicits, and answers with what it was answered). Each
-`tools/call` that is taken is written into the ledger by its `key`, so that a call made twice shows. `break_` says how
-it goes wrong from now on, for what is open and what comes; `heal` ends that. As a program it tells of a changed
-resource at SIGUSR2.
+Tools: `echo` (at once), `slow` (after `seconds`, says its `key`), `work` (never answers by itself), `ask` (elicits, and
+answers with what it was answered). Each `tools/call` that is taken is written into the ledger by its `key`, so that a
+call made twice shows. `break_` says how it goes wrong from now on, for what is open and what comes; `heal` ends that.
+As a program it tells of a changed resource at SIGUSR2.
 
 The one rule: it imports nothing of ours, and repairs nothing by itself.
 """
@@ -297,6 +297,9 @@ class HttpServer:
             await self._long(wire, message, session)
         elif method == "subscriptions/listen":
             await self._listen(wire, message)
+        elif method == "tools/call" and message["params"]["name"] == "slow":
+            await asyncio.sleep(message["params"]["arguments"]["seconds"])
+            self._say(wire, session, {"id": message["id"], "result": self._stamped(method, done(message))})
         else:
             self._say(wire, session, self._answer(message, session))
 
@@ -489,6 +492,10 @@ def half_an_answer() -> bytes:
 def half_a_stream() -> bytes:
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
     return head + b"%x\r\n%b\r\n" % (len(HALF_AN_EVENT), HALF_AN_EVENT)
+
+
+def done(message: Json) -> Json:
+    return {"content": [{"type": "text", "text": message["params"]["arguments"]["key"]}]}
 
 
 QUESTION = {

@@ -2,9 +2,10 @@
 
     python pipe_server.py FOLDER        what it does stands in FOLDER/control (JSON), read at its start and at SIGUSR1
 
-Tools: `echo` (at once), `work` (never answers by itself), `ask` (elicits, and answers with what it was answered). It
-appends its process id to FOLDER/pids and the `key` of each `tools/call` to FOLDER/ledger. At SIGUSR1 it does to what is
-open, and from then on to what comes, what `fault` in the control file says; at SIGUSR2 it tells of a changed resource.
+Tools: `echo` (at once), `slow` (after `seconds`, says its `key`), `work` (never answers by itself), `ask` (elicits, and
+answers with what it was answered). It appends its process id to FOLDER/pids and the `key` of each `tools/call` to
+FOLDER/ledger. At SIGUSR1 it does to what is open, and from then on to what comes, what `fault` in the control file
+says; at SIGUSR2 it tells of a changed resource.
 
 The one rule: it imports nothing but the standard library.
 """
@@ -83,6 +84,10 @@ class Server:
         elif method == "tools/call" and params["name"] == "ask":
             self.asking[f"ask-{request}"] = request
             self.say({"id": f"ask-{request}", "method": "elicitation/create", "params": QUESTION})
+        elif method == "tools/call" and params["name"] == "slow":
+            text = {"type": "text", "text": params["arguments"]["key"]}
+            late = (self.say, ({"id": request, "result": {"content": [text]}},))
+            threading.Timer(params["arguments"]["seconds"], *late).start()
         else:
             self.answer(request, method, params)
 

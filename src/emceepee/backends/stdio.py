@@ -156,6 +156,9 @@ class StdioTransport:
             # A payload is relayed as it came; between JSON tokens a line break is a blank, and elsewhere it cannot be.
             message = message.replace(b"\n", b" ").replace(b"\r", b" ")
         assert self._stdin is not None
+        if self._stdin.is_closing():
+            # It is about to be lost, and its last words are still waited for.
+            raise BackendUnavailable(self.server, "takes no input any more")
         self._stdin.write(message + b"\n")
 
     async def _wait_until_writable(self, size: int) -> None:
