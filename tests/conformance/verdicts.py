@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Outcome: TypeAlias = Literal["pass", "warn", "fail", "skip"]
-Word: TypeAlias = Literal["kept", "LOST", "needs asks", "gained", "fails directly", "not scored"]
+Word: TypeAlias = Literal["kept", "LOST", "other era", "gained", "fails directly", "not scored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,17 @@ class Row:
     complaints: tuple[str, ...] = ()
 
 
-def compare(direct: Run, through: Run, needs_asks: Mapping[str, str]) -> list[Row]:
+def compare(direct: Run, through: Run, excuses: Mapping[str, str]) -> list[Row]:
     """One row for each scenario that both runs have."""
-    return [_row(name, scenario, through[name], needs_asks) for name, scenario in direct.items() if name in through]
+    return [_row(name, scenario, through[name], excuses) for name, scenario in direct.items() if name in through]
 
 
-def _row(name: str, direct: Scenario, through: Scenario, needs_asks: Mapping[str, str]) -> Row:
+def _row(name: str, direct: Scenario, through: Scenario, excuses: Mapping[str, str]) -> Row:
     complaints = () if through.good else tuple(through.complaints())
-    return Row(name, direct.outcome, through.outcome, _word(name, direct, through, needs_asks), complaints)
+    return Row(name, direct.outcome, through.outcome, _word(name, direct, through, excuses), complaints)
 
 
-def _word(name: str, direct: Scenario, through: Scenario, needs_asks: Mapping[str, str]) -> Word:
+def _word(name: str, direct: Scenario, through: Scenario, excuses: Mapping[str, str]) -> Word:
     if direct.good and through.good:
         return "kept"
     if through.good:
@@ -80,7 +80,7 @@ def _word(name: str, direct: Scenario, through: Scenario, needs_asks: Mapping[st
         return "fails directly"
     if not direct.scored:
         return "not scored"
-    return "needs asks" if name in needs_asks else "LOST"
+    return "other era" if name in excuses else "LOST"
 
 
 def lost(rows: Iterable[Row]) -> list[str]:
@@ -89,14 +89,14 @@ def lost(rows: Iterable[Row]) -> list[str]:
 
 def kept(rows: Iterable[Row], run: Run) -> tuple[int, int]:
     """Of the scored scenarios that pass directly: how many are kept, and how many there are."""
-    scored = [row for row in rows if run[row.name].scored and row.word in ("kept", "LOST", "needs asks")]
+    scored = [row for row in rows if run[row.name].scored and row.word in ("kept", "LOST", "other era")]
     return sum(row.word == "kept" for row in scored), len(scored)
 
 
-def idle_excuses(needs_asks: Iterable[str], rows: Iterable[Row]) -> list[str]:
+def idle_excuses(excuses: Iterable[str], rows: Iterable[Row]) -> list[str]:
     """Excuses that nothing needs any more; they are taken off the list."""
-    used = {row.name for row in rows if row.word == "needs asks"}
-    return sorted(set(needs_asks).difference(used))
+    used = {row.name for row in rows if row.word == "other era"}
+    return sorted(set(excuses).difference(used))
 
 
 def table(rows: Iterable[Row]) -> str:
