@@ -226,9 +226,3 @@ def test_each_reason_is_explained_and_exists() -> None:
 def test_the_states_are_drawn_as_the_tables_have_them() -> None:
     """When this fails: `make docs`."""
     assert diagrams.PAGE.read_text(encoding="utf-8") == diagrams.page()
-
-
-def test_a_diagram_joins_the_steps_that_lead_the_same_way() -> None:
-    table = {("a", "go"): "b", ("a", "run"): "b", ("b", "stop"): "a"}
-    lines = ["stateDiagram-v2", "    [*] --> a", "    a --> b: go, run", "    b --> a: stop"]
-    assert diagrams.draw(table).splitlines() == lines

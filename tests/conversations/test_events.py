@@ -148,7 +148,7 @@ async def test_open_questions_are_in_every_response_until_they_are_answered() ->
     assert first.pending == again.pending == {"elicitations": [item], "sampling_requests": []}
     assert [next(iter(block)) for block in first.blocks[1:]] == ["events_since_last_response", "pending_client_action"]
     assert (first.kinds, again.kinds) == (["elicitation_request"], [])
-    workspace.asks.answer("elicitation", ask.id, {"action": "decline"})
+    workspace.answer_ask("elicitation", ask.id, {"action": "decline"})
     assert (await client.use("list_servers")).pending is None
     await house.close()
 

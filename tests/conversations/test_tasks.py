@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -234,3 +235,22 @@ async def test_a_call_that_nobody_promoted_ends_with_its_server() -> None:
     assert told.said["error"]["code"] == "TOOL_ERR_SERVER_DISCONNECTED"
     assert (await client.use("list_tasks", include_completed=True)).said == {"tasks": []}
     await house.close()
+
+
+@pytest.mark.shows("A-LOG-10", "A-LOG-11")
+async def test_a_call_that_goes_on_is_logged_when_it_does_and_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "emceepee")
+    backend, go = slowly()
+    house = House({"files": backend})
+    client = await meta(house)
+    task_id = (await promoted(house, client))["task"]["taskId"]
+    go.set()
+    await let_run()
+    about = {"server": "files", "tool": "slow", "taskId": task_id}
+    said = [(one.levelname, one.message, one.data) for one in caplog.records if _is_of(one)]  # type: ignore[attr-defined]
+    assert said == [("INFO", "tool_execution_timeout", about), ("INFO", "task_completed", about)]
+    await house.close()
+
+
+def _is_of(record: logging.LogRecord) -> bool:
+    return record.message.startswith(("tool_execution_timeout", "task_"))

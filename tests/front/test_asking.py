@@ -48,7 +48,9 @@ class House:
     def __init__(self, ready: bool = True) -> None:
         self.clock = FakeClock()
         self.session = Session("/mcp", Caller("s"), "2025-11-25", InFlight(8), 0.0)
-        self.session.asks, self.session.ready = frozenset(("form", "url")), ready
+        self.session.asks = frozenset(("form", "url"))
+        if ready:
+            self.session.step("initialized")
         self.asking = Asking.of(self.session, self.clock)
         self.settled: list[Outcome] = []
         self.voice = Voice()

@@ -31,7 +31,7 @@ class Outlet:
 
 def begun(surface: FakeSurface) -> tuple[Session, str]:
     session = Session("/mcp", Caller("s"), "2025-11-25", InFlight(9), 0.0)
-    session.ready = True
+    session.step("initialized")
     return session, surface.workspaces.at("s").begin_task(("files", "grep", None), None).id
 
 

@@ -31,7 +31,8 @@ class Outlet:
 
 def standing(ready: bool = True) -> Standing:
     session = Session("/mcp", Caller("s.1"), "2025-11-25", InFlight(4), 0.0)
-    session.ready = ready
+    if ready:
+        session.step("initialized")
     return Standing.of(session)
 
 
@@ -95,6 +96,6 @@ def test_a_client_that_is_not_ready_is_told_of_changes_when_it_is() -> None:
     wish.hear(ListChanged("tools"))
     wish.hear(LogLine("info", {"level": to_raw("info")}))
     assert outlet.said == []
-    wish._session.ready = True  # type: ignore[union-attr]
+    wish._session.step("initialized")  # type: ignore[union-attr]
     wish.flush()
     assert outlet.said == ["notifications/tools/list_changed"]

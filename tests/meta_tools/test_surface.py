@@ -57,7 +57,7 @@ async def test_the_nearest_tool_is_named() -> None:
         await MetaSurface(make_house().middle).carry(call("tools/call", name="listTools"), None)
 
 
-@pytest.mark.parametrize("method", ["resources/list", "prompts/get", "completion/complete", "x"])
+@pytest.mark.parametrize("method", ["resources/subscribe", "prompts/get", "completion/complete", "x"])
 async def test_what_is_not_offered_is_not_a_method(method: str) -> None:
     with pytest.raises(ClientFault) as refused:
         await MetaSurface(make_house().middle).carry(call(method), None)
@@ -67,7 +67,7 @@ async def test_what_is_not_offered_is_not_a_method(method: str) -> None:
 async def test_describing_needs_no_server() -> None:
     house = make_house(a=FakeServer(hangs=True))
     said = await MetaSurface(house.middle).describe(caller())
-    assert set(said.capabilities) == {"tools", "logging"}
+    assert set(said.capabilities) == {"tools", "resources", "logging"}
     assert "list_servers" in (said.instructions or "")
     assert house.pool.connections == {}
 

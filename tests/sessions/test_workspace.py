@@ -121,7 +121,7 @@ async def test_the_time_that_a_person_took_is_counted_once_and_never_beyond_the_
     first, second = [workspace.begin_ask("elicitation", "files", Raw(b"{}"), lambda outcome: None) for _ in range(2)]
     other = workspace.begin_ask("elicitation", "other", Raw(b"{}"), lambda outcome: None)
     await clock.advance(100)
-    workspace.asks.answer("elicitation", first.id, {"action": "decline"})
+    workspace.answer_ask("elicitation", first.id, {"action": "decline"})
     workspace.withdraw_ask(other, "gone")
     workspace.withdraw_ask(other, "gone")
     await clock.advance(100)

@@ -128,7 +128,7 @@ def test_a_returned_list_is_a_copy() -> None:
     assert len(log.deliver()) == 1
 
 
-@pytest.mark.shows("A-EVT-31", "A-EVT-32", "A-EVT-33", "X-CON-36")
+@pytest.mark.shows("A-EVT-31", "A-EVT-32", "A-EVT-33", "X-CON-36", "A-LOG-16")
 def test_a_full_log_lets_its_oldest_tenth_go_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
     log = TestedLog()
     made = [log.add() for _ in range(1000)]
@@ -139,6 +139,7 @@ def test_a_full_log_lets_its_oldest_tenth_go_and_says_so_once(caplog: pytest.Log
     (record,) = [one for one in caplog.records if one.message == "event_store_eviction"]
     data = {"evictedCount": 100, "reason": "event_limit", "totalCount": 1000, "maxEvents": 1000}
     assert record.data == data  # type: ignore[attr-defined]
+    assert record.levelname == "WARNING"
 
 
 @pytest.mark.shows("A-EVT-34", "X-BUG-04")

@@ -84,7 +84,7 @@ async def test_one_that_nobody_answers_expires_and_both_sides_are_told(
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_answer_reaches_the_server_and_closes_the_request(house: House, kind: PendingKind) -> None:
     house.ask(kind=kind)
-    house.asks.answer(kind, "A1", ANSWER[kind])
+    house.asks.answer(kind, "A1", ANSWER[kind], moment(house.clock))
     ((_, outcome),) = house.got
     assert isinstance(outcome, Done)
     assert read_value(outcome.payload.raw()) == ANSWER[kind]
@@ -97,10 +97,10 @@ def test_a_second_answer_and_one_of_the_wrong_kind_find_nothing(house: House, ki
     other: PendingKind = "sampling" if kind == "elicitation" else "elicitation"
     house.ask(kind=kind)
     with pytest.raises(ClientFault, match=f"^{other.capitalize()} request 'A1' not found or already completed$"):
-        house.asks.answer(other, "A1", ANSWER[other])
-    house.asks.answer(kind, "A1", ANSWER[kind])
+        house.asks.answer(other, "A1", ANSWER[other], moment(house.clock))
+    house.asks.answer(kind, "A1", ANSWER[kind], moment(house.clock))
     with pytest.raises(ClientFault, match=f"^{kind.capitalize()} request 'A1' not found or already completed$"):
-        house.asks.answer(kind, "A1", ANSWER[kind])
+        house.asks.answer(kind, "A1", ANSWER[kind], moment(house.clock))
     assert len(house.got) == 1
 
 
@@ -109,10 +109,10 @@ async def test_an_answer_at_the_moment_of_expiry_has_one_outcome(house: House, c
     house.ask("A1")
     house.ask("A2")
     await clock.advance(600)
-    house.asks.answer("elicitation", "A1", PICKED)
+    house.asks.answer("elicitation", "A1", PICKED, moment(house.clock))
     house.asks.expire(moment(clock))
     with pytest.raises(ClientFault):
-        house.asks.answer("elicitation", "A2", PICKED)
+        house.asks.answer("elicitation", "A2", PICKED, moment(house.clock))
     assert [(name, type(outcome)) for name, outcome in house.got] == [("A1", Done), ("A2", Failed)]
 
 
@@ -198,9 +198,9 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_request_stays_open(
 ) -> None:
     house.ask(kind=kind)
     with pytest.raises(ClientFault, match=r"^The answer does not fit: "):
-        house.asks.answer(kind, "A1", answer)
+        house.asks.answer(kind, "A1", answer, moment(house.clock))
     assert house.got == []
-    house.asks.answer(kind, "A1", ANSWER[kind])
+    house.asks.answer(kind, "A1", ANSWER[kind], moment(house.clock))
     assert len(house.got) == 1
 
 
@@ -217,18 +217,22 @@ def test_a_server_that_asks_is_known_to_ask_until_its_last_question_ends(house: 
     assert house.asks.open_until("files") == clock.now() + 600
 
 
-@pytest.mark.shows("X-GAP-23", "X-GAP-18")
+@pytest.mark.shows("X-GAP-23", "X-GAP-18", "A-LOG-13", "A-LOG-14", "A-LOG-15")
+@pytest.mark.parametrize("kind", KINDS)
 async def test_each_step_is_logged_by_the_seeds_names_without_contents(
-    house: House, clock: FakeClock, caplog: pytest.LogCaptureFixture
+    house: House, clock: FakeClock, caplog: pytest.LogCaptureFixture, kind: PendingKind
 ) -> None:
-    with caplog.at_level(logging.INFO, "emceepee.state"):
-        for kind in KINDS:
-            house.ask(f"{kind}-1", kind)
-            house.ask(f"{kind}-2", kind)
-            house.asks.answer(kind, f"{kind}-1", ANSWER[kind])
-        await clock.advance(600)
-        house.asks.expire(moment(clock))
-    said = [one.message for one in caplog.records]
-    for kind in KINDS:
-        assert [said.count(f"{kind}_{step}") for step in ("received", "responded", "timeout")] == [2, 1, 1]
+    caplog.set_level(logging.INFO, "emceepee.state")
+    for name in ("A1", "A2"):
+        house.ask(name, kind)
+    await clock.advance(1.5)
+    house.asks.answer(kind, "A1", ANSWER[kind], moment(clock))
+    await clock.advance(600)
+    house.asks.expire(moment(clock))
+    assert [(one.levelname, one.message, one.data) for one in caplog.records] == [  # type: ignore[attr-defined]
+        ("INFO", f"{kind}_received", {"requestId": "A1", "server": "files"}),
+        ("INFO", f"{kind}_received", {"requestId": "A2", "server": "files"}),
+        ("INFO", f"{kind}_responded", {"requestId": "A1", "server": "files", "durationMs": 1500}),
+        ("WARNING", f"{kind}_timeout", {"requestId": "A2", "server": "files"}),
+    ]
     assert "Which one?" not in caplog.text

@@ -52,7 +52,7 @@ class AsksInAnyOrder(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(sorted(self.made)))
         is_open = name in {ask.id for ask in self.asks.open(kind)}
         try:
-            self.asks.answer(kind, name, GOOD if fits else {})
+            self.asks.answer(kind, name, GOOD if fits else {}, self.now())
         except ClientFault:
             assert not (is_open and fits)
         else:

@@ -10,6 +10,7 @@ from msgspec import Raw
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.state.settings import TaskSettings
 from emceepee.state.tasks import NEXT, TERMINAL, Tasks, TaskView
+from emceepee.vocabulary.outcomes import Failed
 from tests.state.conftest import Recorded, moment
 from tests.support.fake_clock import FakeClock
 
@@ -266,21 +267,28 @@ def test_tasks_are_bounded(clock: FakeClock) -> None:
     assert [view.id for view in tasks.views(finished=True)] == ["T4", "T5"]
 
 
-@pytest.mark.shows("X-GAP-23", "X-GAP-18")
-async def test_each_end_is_logged_without_arguments(clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.shows("X-GAP-23", "X-GAP-18", "A-LOG-11", "A-LOG-12")
+async def test_each_end_is_logged_without_arguments_and_without_a_servers_own_words(
+    clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
     tasks = Tasks(Recorded())
-    with caplog.at_level(logging.INFO, "emceepee.state"):
-        for name in ("T1", "T2", "T3", "T4"):
-            begin(tasks, clock, name, ttl_ms=1000)
-        tasks.complete("T1", RESULT, False, moment(clock))
-        tasks.fail("T2", "x", moment(clock))
-        tasks.cancel("T3", moment(clock))
-        await clock.advance(1)
-        tasks.expire(moment(clock))
-    assert [one.message for one in caplog.records] == [
-        "task_completed",
-        "task_failed",
-        "task_cancelled",
-        "task_expired",
+    caplog.set_level(logging.INFO, "emceepee.state")
+    for name in ("T1", "T2", "T3", "T4", "T5"):
+        begin(tasks, clock, name, ttl_ms=1000)
+    tasks.complete("T1", RESULT, False, moment(clock))
+    tasks.fail("T2", "Server disconnected", moment(clock))
+    tasks.fail("T3", "cannot open /home/ann/secret", moment(clock), Failed(-32603, "cannot open"), theirs=True)
+    tasks.cancel("T4", moment(clock))
+    await clock.advance(1)
+    tasks.expire(moment(clock))
+
+    def about(name: str) -> dict[str, str]:
+        return {"taskId": name, "server": "files", "tool": "grep"}
+
+    assert [(one.levelname, one.message, one.data) for one in caplog.records] == [  # type: ignore[attr-defined]
+        ("INFO", "task_completed", about("T1")),
+        ("WARNING", "task_failed", about("T2") | {"error": "Server disconnected"}),
+        ("WARNING", "task_failed", about("T3") | {"error": "the server answered with error -32603"}),
+        ("INFO", "task_cancelled", about("T4")),
+        ("WARNING", "task_expired", about("T5") | {"error": "Task expired after 1000ms TTL"}),
     ]
-    assert caplog.records[0].data == {"taskId": "T1", "server": "files", "tool": "grep"}  # type: ignore[attr-defined]

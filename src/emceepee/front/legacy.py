@@ -190,7 +190,7 @@ class LegacyDesk:
         self.directory.touch(session.id)
         match notification.method:
             case "notifications/initialized":
-                session.ready = True
+                session.step("initialized")
                 if session.asks:
                     Asking.of(session, self._shop.clock)
                 if isinstance(session.standing, Standing):

@@ -125,8 +125,13 @@ class Standing:
         if session is None:
             return
         level = session.log_level
-        if isinstance(notice, LogLine) and level is not None and not at_least(notice.level, level):
-            return
+        if isinstance(notice, LogLine):
+            if level is not None and not at_least(notice.level, level):
+                return
+            if notice.tells is not None:
+                if self.kept is None:
+                    return
+                notice.tells()
         message = legacy.write_notice(notice, None, session.revision)
         if message is None:
             return

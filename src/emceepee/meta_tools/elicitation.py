@@ -28,8 +28,8 @@ async def _respond(desk: Desk, asked: Asked) -> Done:
     # Only who accepts sends anything along.
     if said["action"] == "accept" and "content" in arguments:
         said["content"] = read_value(arguments["content"])
-    asks = desk.middle.workspaces.at(asked.scope).asks
-    return answered(asks.answer("elicitation", arguments["request_id"], said))
+    workspace = desk.middle.workspaces.at(asked.scope)
+    return answered(workspace.answer_ask("elicitation", arguments["request_id"], said))
 
 
 def answered(ask: Ask) -> Done:

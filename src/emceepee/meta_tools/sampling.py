@@ -28,8 +28,8 @@ async def _respond(desk: Desk, asked: Asked) -> Done:
         "model": arguments["model"],
         "stopReason": arguments.get("stop_reason", "endTurn"),
     }
-    asks = desk.middle.workspaces.at(asked.scope).asks
-    return answered(asks.answer("sampling", arguments["request_id"], said))
+    workspace = desk.middle.workspaces.at(asked.scope)
+    return answered(workspace.answer_ask("sampling", arguments["request_id"], said))
 
 
 def _block(content: Any) -> Any:

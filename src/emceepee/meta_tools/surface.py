@@ -10,6 +10,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from emceepee.errors import ClientFault, EmceepeeError
+from emceepee.meta_tools import diagrams
 from emceepee.meta_tools.answers import error_answer, tool_error
 from emceepee.meta_tools.arguments import read_arguments
 from emceepee.meta_tools.desk import Desk
@@ -25,17 +26,19 @@ from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.transparent import unknown_method
 from emceepee.relay.watch import Standing
 from emceepee.sessions.workspace import Workspace
+from emceepee.state.events import Event
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
-from emceepee.vocabulary.notices import NOTHING, Interest
-from emceepee.vocabulary.outcomes import CacheHints, Done, Outcome
-from emceepee.vocabulary.raw_json import Fields, Payload, read_text
+from emceepee.vocabulary.notices import NOTHING, Interest, LogLine
+from emceepee.vocabulary.outcomes import CacheHints, Done, Failed, Outcome
+from emceepee.vocabulary.raw_json import Fields, Payload, read_text, to_raw
 from emceepee.vocabulary.tasks import GoesOn
 
 _INVALID_PARAMS = -32602
 _METHOD_NOT_FOUND = -32601
+_RESOURCE_NOT_FOUND = -32002
 
-CAPABILITIES: Fields = {"tools": Raw(b"{}"), "logging": Raw(b"{}")}
+CAPABILITIES: Fields = {"tools": Raw(b"{}"), "resources": Raw(b"{}"), "logging": Raw(b"{}")}
 
 _START = (
     "Reach any number of MCP servers through a fixed set of tools. list_servers shows the servers{adding}; list_tools "
@@ -51,6 +54,21 @@ INSTRUCTIONS: dict[Profile, str] = {
 
 _FIXED = CacheHints(3_600_000, "public")
 """The list changes with the gateway's version only."""
+
+
+_OWN_LISTS = {
+    "resources/list": to_raw({"resources": [diagrams.LISTED]}),
+    "resources/templates/list": to_raw({"resourceTemplates": []}),
+}
+
+
+def _read(uri: str | None) -> Outcome:
+    if uri == diagrams.URI:
+        return Done(Payload.of(diagrams.contents()), _FIXED)
+    if uri is None:
+        raise ClientFault(_INVALID_PARAMS, "Invalid params: 'uri' must be a string")
+    said = f"Resource not found: {uri[:500]}; resources of servers are read with the tool read_resource"
+    return Failed(_RESOURCE_NOT_FOUND, said, to_raw({"uri": uri[:500]}), "resource_not_found")
 
 
 class MetaSurface:
@@ -75,11 +93,14 @@ class MetaSurface:
     async def carry(self, call: Call, on_notice: OnNotice | None) -> Outcome | GoesOn:
         if call.method == "tools/call":
             return await self._call_tool(call, on_notice)
-        if call.method != "tools/list":
+        if call.method == "resources/read":
+            return _read(read_text(call.params.get("uri")))
+        payload = self._offer.payload if call.method == "tools/list" else _OWN_LISTS.get(call.method)
+        if payload is None:
             raise unknown_method(call.method)
         if read_cursor(call.params) is not None:
             raise ClientFault(_INVALID_PARAMS, "Invalid cursor: this list has one page")
-        return Done(Payload(raw=self._offer.payload), _FIXED)
+        return Done(Payload(raw=payload), _FIXED)
 
     def _workspace(self, scope: Scope) -> Workspace:
         workspace = self._middle.workspaces.at(scope)
@@ -121,7 +142,7 @@ class MetaSurface:
         watch = self._middle.watch
         standing = Standing(watch, caller.scope, None, on_notice, _nobody)
         await watch.listen(standing, NOTHING)
-        return _LogsOnly(standing)
+        return _Hearing(standing, self._middle.workspaces.find(caller.scope))
 
     async def set_log_level(self, caller: Caller, level: LogLevel) -> None:
         await self._middle.watch.set_log_level(caller.scope, level)
@@ -136,11 +157,21 @@ class MetaSurface:
         await self._middle.forget(scope)
 
 
-class _LogsOnly:
-    """A listener here hears log lines; our list never changes and there are no resources."""
+class _Hearing:
+    """A listener here hears log lines, and what happens in its workspace as more of them; our list never changes and
+    there are no subscriptions."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: Standing, workspace: Workspace | None) -> None:
         self._standing = standing
+        self._workspace = workspace
+        if workspace is not None:
+            workspace.onlookers.append(self._tell)
+
+    def _tell(self, event: Event) -> None:
+        workspace = self._workspace
+        if workspace is not None:
+            said = {"level": to_raw("info"), "logger": to_raw("emceepee"), "data": to_raw(event.described())}
+            self._standing.on_notice(LogLine("info", said, tells=lambda: workspace.mark_sent(event)))
 
     @property
     def honoured(self) -> Interest:
@@ -150,6 +181,9 @@ class _LogsOnly:
         await self._standing.change(Interest(uris=interest.uris))
 
     async def close(self) -> None:
+        workspace, self._workspace = self._workspace, None
+        if workspace is not None and self._tell in workspace.onlookers:
+            workspace.onlookers.remove(self._tell)
         await self._standing.close()
 
 

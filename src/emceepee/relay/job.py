@@ -233,7 +233,7 @@ class Job:
                     is_error = payload.may_have("isError") and payload.get("isError") == _TRUE
                     tasks.complete(task_id, payload.raw().copy(), is_error, now, wrapped)
                 case Failed(message=message) as failed:
-                    tasks.fail(task_id, message, now, failed)
+                    tasks.fail(task_id, message, now, failed, theirs=True)
                 case EmceepeeError() as error:
                     tasks.fail(task_id, str(error), now, as_failed(error))
                 case None:

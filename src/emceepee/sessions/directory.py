@@ -118,6 +118,7 @@ class Directory:
         session = self._sessions.pop(session_id, None)
         if session is None:
             return None
+        session.step("end")
         _log.info("session_destroying", extra={"data": {"sessionId": label(session_id)}})
         return self._cleaning.spawn(self._clean(session, clean), f"clean {label(session_id)}")
 

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from emceepee.sessions.in_flight import InFlight
 from emceepee.vocabulary.asks import Ear
 from emceepee.vocabulary.calls import Caller
 from emceepee.vocabulary.names import LogLevel, Scope, SessionId
 from emceepee.vocabulary.profiles import NO_ASKS, AskProfile
+
+SessionState: TypeAlias = Literal["greeted", "ready", "ended"]
+Step: TypeAlias = Literal["initialized", "end"]
+
+NEXT: dict[tuple[SessionState, Step], SessionState] = {
+    ("greeted", "initialized"): "ready",
+    ("greeted", "end"): "ended",
+    ("ready", "end"): "ended",
+}
+"""What is not listed changes nothing: a client may say twice that it is there."""
 
 
 class Standing(Protocol):
@@ -44,8 +54,8 @@ class Session:
     no more."""
 
     __slots__ = (
-        "asking", "asks", "caller", "created_at", "forget", "id", "in_flight", "last_activity", "log_level", "ready",
-        "revision", "standing", "streams", "surface",
+        "asking", "asks", "caller", "created_at", "forget", "id", "in_flight", "last_activity", "log_level",
+        "revision", "standing", "state", "streams", "surface",
     )  # fmt: skip
 
     def __init__(self, surface: str, caller: Caller, revision: str, in_flight: InFlight, now: float) -> None:
@@ -61,10 +71,17 @@ class Session:
         self.streams: Streams | None = None
         self.asks: AskProfile = NO_ASKS
         """What the client said that it can be asked."""
-        self.ready = False
-        """Whether it has said `notifications/initialized`; before that nothing may be asked of it, or told unasked."""
+        self.state: SessionState = "greeted"
         self.asking: Asking | None = None
         self.log_level: LogLevel | None = None
+
+    def step(self, step: Step) -> None:
+        self.state = NEXT.get((self.state, step), self.state)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has said `notifications/initialized`; before that nothing may be asked of it, or told unasked."""
+        return self.state == "ready"
 
     @property
     def busy(self) -> bool:

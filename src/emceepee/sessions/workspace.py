@@ -8,6 +8,7 @@ The one rule: each change is one step without an await, and whatever it recorded
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Raw
@@ -17,7 +18,7 @@ from emceepee.runtime.clock import Clock, Timer, iso
 from emceepee.runtime.ids import Ulids
 from emceepee.runtime.spawn import TaskScope
 from emceepee.state.buffers import Buffers, KeptLog, KeptNotification, LogSource
-from emceepee.state.events import EventLog, EventType, Lease, Wanted
+from emceepee.state.events import Event, EventLog, EventType, Lease, Wanted
 from emceepee.state.invalidated import Invalidated
 from emceepee.state.kept_tasks import KeptTask
 from emceepee.state.pending_requests import Ask, PendingKind, PendingRequests, Settle
@@ -63,6 +64,8 @@ class Workspace:
         self._max_item_bytes = settings.buffers.max_item_bytes
         self._timer: Timer | None = None
         self._due = float("inf")
+        self.onlookers: list[Callable[[Event], None]] = []
+        """Told of each event when it happens, beside its delivery."""
         self.by_tools = False
         """Whether its client has our tools, and so can be asked something by them."""
         self._asked_since: dict[ServerName, float] = {}
@@ -92,7 +95,14 @@ class Workspace:
             return ""
         event_id = self.events.append(kind, server, to_raw(data), self.new_id(), self.clock.wall(), about)
         self.waiters.wake(self.events.sequence)
+        if self.onlookers and (event := self.events.find(event_id)) is not None:
+            for look in tuple(self.onlookers):
+                look(event)
         return event_id
+
+    def mark_sent(self, event: Event) -> None:
+        """It went out on a stream, which is not yet delivery: the next response has it all the same."""
+        self.events.mark_sent(event.id, self.clock.wall())
 
     def lease(self, wanted: Wanted | None = None) -> Lease:
         return self.events.lease(wanted)
@@ -166,6 +176,10 @@ class Workspace:
         self._asked_since.setdefault(server, self.clock.now())
         self._wake_at(ask.deadline)
         return ask
+
+    def answer_ask(self, kind: PendingKind, request_id: str, answer: dict[str, Any]) -> Ask:
+        """Raises as `PendingRequests.answer`."""
+        return self.asks.answer(kind, request_id, answer, self.now())
 
     def withdraw_ask(self, ask: Ask, reason: str) -> None:
         """Its server waits for no answer any more."""
@@ -249,6 +263,7 @@ class Workspace:
         self.notifications.clear()
         self.logs.clear()
         self.waiters.close()
+        self.onlookers.clear()
         await self.jobs.close(grace)
         self.events.close()
 

@@ -254,7 +254,7 @@ class EventLog:
 
     def mark_sent(self, event_id: str, now: datetime) -> None:
         """It went out on some stream. The first time counts; an unknown id is fine."""
-        event = self._find(event_id)
+        event = self.find(event_id)
         if event is not None and event.sent_at is None:
             event.sent_at = now
 
@@ -279,7 +279,7 @@ class EventLog:
     def pending(self) -> list[Event]:
         return list(self._pending.values())
 
-    def _find(self, event_id: str) -> Event | None:
+    def find(self, event_id: str) -> Event | None:
         seq = self._seq_of.get(event_id)
         if seq is None:
             return None

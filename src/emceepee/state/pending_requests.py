@@ -40,6 +40,17 @@ CANCELLED_BY_SERVER = "cancelled by server"
 PendingKind: TypeAlias = Literal["elicitation", "sampling"]
 """What has to wait for somebody; roots are known or not."""
 
+AskState: TypeAlias = Literal["open", "answered", "expired", "rejected", "withdrawn"]
+Step: TypeAlias = Literal["answer", "expire", "reject", "withdraw"]
+
+NEXT: dict[tuple[AskState, Step], AskState] = {
+    ("open", "answer"): "answered",
+    ("open", "expire"): "expired",
+    ("open", "reject"): "rejected",
+    ("open", "withdraw"): "withdrawn",
+}
+"""An ask that is in the table is open; the four others are the end, and no ask in the table is at its end."""
+
 _NAME: dict[PendingKind, str] = {"elicitation": "Elicitation", "sampling": "Sampling"}
 _REQUESTED: dict[PendingKind, EventType] = {"elicitation": "elicitation_request", "sampling": "sampling_request"}
 _EXPIRED: dict[PendingKind, EventType] = {"elicitation": "elicitation_expired", "sampling": "sampling_expired"}
@@ -116,7 +127,7 @@ class PendingRequests:
 
     # -- ending
 
-    def answer(self, kind: PendingKind, request_id: str, answer: dict[str, Any]) -> Ask:
+    def answer(self, kind: PendingKind, request_id: str, answer: dict[str, Any], now: Moment) -> Ask:
         """The client's answer, on its way to the server. Raises `ClientFault` when there is no such ask (any more), and
         when the answer does not fit: then the ask stays open (X-BUG-55)."""
         ask = self._asks.get(request_id)
@@ -126,15 +137,17 @@ class PendingRequests:
         if problem := check(ask.read_params(), answer):
             data = {"reason": BAD_ANSWER, "requestId": request_id, "problem": problem}
             raise ClientFault(_INVALID_PARAMS, f"The answer does not fit: {problem}", data)
-        del self._asks[request_id]
-        _log.info(f"{kind}_responded", extra={"data": {"requestId": request_id, "server": ask.server}})
+        self._end(ask, "answer")
+        took = round((now.at - ask.deadline) * 1000) + ask.timeout_ms
+        said = {"requestId": request_id, "server": ask.server, "durationMs": took}
+        _log.info(f"{kind}_responded", extra={"data": said})
         ask.settle(Done(Payload.of(answer)))
         return ask
 
     def expire(self, now: Moment) -> list[Ask]:
         over = [ask for ask in self._asks.values() if ask.deadline <= now.at]
         for ask in over:
-            del self._asks[ask.id]
+            self._end(ask, "expire")
             _log.warning(f"{ask.kind}_timeout", extra={"data": {"requestId": ask.id, "server": ask.server}})
             self._tell_expired(ask, f"Timed out after {ask.timeout_ms}ms")
             self._refuse(ask, TIMED_OUT, f"{_NAME[ask.kind]} request timed out after {ask.timeout_ms}ms")
@@ -144,16 +157,17 @@ class PendingRequests:
         """The server is gone, removed or new: its questions are void."""
         void = [ask for ask in self._asks.values() if ask.server == server]
         for ask in void:
-            del self._asks[ask.id]
+            self._end(ask, "reject")
             self._tell_expired(ask, reason)
             self._refuse(ask, GONE, reason)
         return void
 
     def withdraw(self, request_id: str, reason: str = CANCELLED_BY_SERVER) -> bool:
         """The server wants no answer any more, so it gets none (X-BUG-54). Whether it was open."""
-        ask = self._asks.pop(request_id, None)
+        ask = self._asks.get(request_id)
         if ask is None:
             return False
+        self._end(ask, "withdraw")
         self._tell_expired(ask, reason)
         return True
 
@@ -161,10 +175,17 @@ class PendingRequests:
         """All are refused; no events, because nobody is left to read them."""
         self.closed = True
         self._record = unheard
-        left, self._asks = list(self._asks.values()), {}
+        left = list(self._asks.values())
+        for ask in left:
+            self._end(ask, "reject")
         for ask in left:
             self._refuse(ask, GONE, CLOSING)
         return left
+
+    def _end(self, ask: Ask, step: Step) -> None:
+        del self._asks[ask.id]
+        said = {"requestId": ask.id, "kind": ask.kind, "server": ask.server, "state": NEXT["open", step]}
+        _log.debug("ask_ended", extra={"data": said})
 
     def _tell_expired(self, ask: Ask, reason: str) -> None:
         self._record(_EXPIRED[ask.kind], ask.server, {"requestId": ask.id, "reason": reason})

@@ -299,9 +299,13 @@ class Tasks:
             return self._end(task, "fail", now, result=result, error="The tool reported an error", wrapped=wrapped)
         return self._end(task, "complete", now, result=result, wrapped=wrapped)
 
-    def fail(self, task_id: str, error: str, now: Moment, cause: Failed | None = None) -> TaskView:
-        """Raises as `complete`."""
-        return self._end(self._must_work(task_id), "fail", now, error=error, cause=cause)
+    def fail(
+        self, task_id: str, error: str, now: Moment, cause: Failed | None = None, theirs: bool = False
+    ) -> TaskView:
+        """`theirs`: the words are the server's, which may repeat what it was given and so are not logged. Raises as
+        `complete`."""
+        said = f"the server answered with error {cause.code}" if theirs and cause is not None else None
+        return self._end(self._must_work(task_id), "fail", now, said=said, error=error, cause=cause)
 
     def cancel(self, task_id: str, now: Moment) -> bool:
         """Whether it was working; then its server is told."""
@@ -367,8 +371,10 @@ class Tasks:
         message = f"Task '{task_id}' is not in working state (current: {ended.view.status})"
         raise ClientFault(_INVALID_PARAMS, message, {"reason": TASK_ENDED, "taskId": task_id})
 
-    def _end(self, task: _Task, step: Step, now: Moment, result: Raw | None = None, **how: Any) -> TaskView:
-        """`how`: the `error`, its `cause`, whether the result is `wrapped`."""
+    def _end(
+        self, task: _Task, step: Step, now: Moment, result: Raw | None = None, said: str | None = None, **how: Any
+    ) -> TaskView:
+        """`how`: the `error`, its `cause`, whether the result is `wrapped`. `said` is what is logged of the error."""
         view = task.view
         status = NEXT[view.status, step]
         del self._working[view.id]
@@ -380,7 +386,8 @@ class Tasks:
         self._keep.ended(ended, now.after(task.remove_at))
         self._forget_surplus()
         self._record(_EVENT[status], view.server, _told(ended), view.id)
-        _log.info(_EVENT[status], extra={"data": _logged(ended)})
+        level = logging.WARNING if status in ("failed", "expired") else logging.INFO
+        _log.log(level, _EVENT[status], extra={"data": _logged(ended, said)})
         _tell(task)
         task.followers.clear()
         if stop is not None and step != "complete" and result is None:
@@ -458,5 +465,8 @@ def _told(task: TaskView) -> dict[str, Any]:
     return said
 
 
-def _logged(task: TaskView) -> dict[str, Any]:
-    return {"taskId": task.id, "server": task.server, "tool": task.tool}
+def _logged(task: TaskView, said: str | None) -> dict[str, Any]:
+    data: dict[str, Any] = {"taskId": task.id, "server": task.server, "tool": task.tool}
+    if task.status in ("failed", "expired"):
+        data["error"] = said or task.error
+    return data

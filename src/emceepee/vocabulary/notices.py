@@ -26,8 +26,12 @@ class Progress:
 
 @dataclass(slots=True, frozen=True)
 class LogLine:
+    """`tells` for one that says what happened in a workspace: it goes only where it can be shown again, and whoever
+    puts it there calls this."""
+
     level: LogLevel
     params: Fields
+    tells: Callable[[], None] | None = None
 
 
 @dataclass(slots=True, frozen=True)
