@@ -63,6 +63,7 @@ from emceepee.sessions.workspaces import Workspaces
 from emceepee.state.kept_tasks import Owner, place_of
 from emceepee.storage.database import Unusable
 from emceepee.storage.kept import Kept, open_kept
+from emceepee.storage.shelf import Shelf
 from emceepee.tools.conversation import LocalConversation
 from emceepee.tools.local_server import LocalServer
 from emceepee.vocabulary.calls import Call, Caller
@@ -204,6 +205,9 @@ class Gateway:
         self.kept = kept
         self.registry.restore(kept.servers)
         bounds, now = self.workspaces.settings.tasks, self._clock.wall()
+        if kept.database is not None:
+            self.middle.listing.manifests.keep_in(Shelf(kept.database, "manifest", self._clock))
+            self.backends.dialer.keep_in(Shelf(kept.database, "era", self._clock))
         one_person = is_loopback(self.settings.host)
         self.workspaces.owner_of = self._owner_of
         self.workspaces.inheritance = Inheritance(kept.tasks, bounds, now, of_sessions=one_person)

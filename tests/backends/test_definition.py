@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from emceepee.backends.definition import (
@@ -9,6 +11,7 @@ from emceepee.backends.definition import (
     InProcess,
     ServerDefinition,
     StdioLaunch,
+    fingerprint,
     http_endpoint,
     problems_with,
     shown_args,
@@ -166,3 +169,13 @@ def test_every_mistake_of_a_definition_comes_at_once() -> None:
         "env.D",
         "env.A=B",
     ]
+
+
+def test_a_fingerprint_tells_servers_apart_and_is_made_of_no_secret() -> None:
+    here = ServerDefinition("a", HttpEndpoint("http://x/mcp", (("Authorization", "one"),)))
+    assert fingerprint(here) == fingerprint(
+        replace(here, launch=HttpEndpoint("http://x/mcp", (("Authorization", "2"),)))
+    )
+    assert fingerprint(here) == fingerprint(replace(here, disabled=True, connect_timeout=5.0))
+    others = [HttpEndpoint("http://y/mcp", (("Authorization", "one"),)), StdioLaunch("x"), StdioLaunch("x", ("y",))]
+    assert len({fingerprint(replace(here, launch=launch)) for launch in (here.launch, *others)}) == 4

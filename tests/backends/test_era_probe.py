@@ -92,3 +92,43 @@ async def test_a_legacy_verdict_is_believed_for_an_hour_and_a_modern_one_until_t
     verdicts.forget("new")
     assert verdicts.get("new") is None
     assert not verdicts.expired("new")
+
+
+class Drawer(dict[str, bytes]):
+    """Implements `EraStore`."""
+
+    def put(self, name: str, body: bytes) -> bool:
+        self[name] = body
+        return True
+
+    def remove(self, name: str) -> None:
+        self.pop(name, None)
+
+
+async def test_a_legacy_verdict_is_believed_in_the_next_run_for_what_is_left_of_its_hour() -> None:
+    clock, drawer = FakeClock(), Drawer()
+
+    def run(of: str = "that server") -> Verdicts:
+        verdicts = Verdicts(clock)
+        verdicts.keep_in(drawer)
+        verdicts.introduce("a", of)
+        return verdicts
+
+    first = run()
+    assert first.get("a") is None
+    first.put("a", Verdict("legacy"))
+    await clock.advance(LEGACY_BELIEVED_SECONDS - 10)
+    second = run()
+    assert second.get("a") == Verdict("legacy")
+    await clock.advance(11)
+    assert second.expired("a")
+    assert run().get("a") is None
+    first.put("a", Verdict("legacy"))
+    assert run("another server of that name").get("a") is None
+    assert run().get("a") is not None
+    first.put("a", Verdict("modern"))
+    assert drawer == {}, "a modern one is asked anyway"
+    drawer["a"] = b"\xff rubbish"
+    assert run().get("a") is None
+    run().forget("a")
+    assert drawer == {}

@@ -11,6 +11,8 @@ The one rule: env values, header values, and a URL's user info and query never l
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -126,6 +128,13 @@ class ServerDefinition:
         shown |= {"affinity": self.affinity} | self.asks.describe()
         shown |= {"concurrency": self.concurrency} if self.concurrency != "parallel" else {}
         return shown | ({"disabled": True} if self.disabled else {})
+
+
+def fingerprint(definition: ServerDefinition) -> str:
+    """Another one where what is reached is another server. Made of nothing that is secret, so it may be kept: other
+    credentials at the same place make no other server."""
+    shown = definition.describe() | {"disabled": False}
+    return hashlib.sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def http_endpoint(url: str, headers: Sequence[Header] = (), kind: HttpKind = "auto") -> HttpEndpoint:

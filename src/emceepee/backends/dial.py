@@ -18,13 +18,14 @@ from msgspec import Raw
 from emceepee.backends.children import Children
 from emceepee.backends.connection import Link
 from emceepee.backends.conversation import Conversation, Nobody
-from emceepee.backends.definition import HttpEndpoint, InProcess, ServerDefinition, StdioLaunch
+from emceepee.backends.definition import HttpEndpoint, InProcess, ServerDefinition, StdioLaunch, fingerprint
 from emceepee.backends.era_probe import (
     LEGACY,
     NOT_THIS_WAY,
     PROBE_SECONDS_HTTP,
     PROBE_SECONDS_PIPE,
     UNSUPPORTED_VERSION,
+    EraStore,
     Verdict,
     Verdicts,
     judge,
@@ -87,7 +88,12 @@ class ServerDialer:
         self._client_info = client_info
         self._verdicts = Verdicts(clock)
 
+    def keep_in(self, store: EraStore) -> None:
+        """What is found out, so that the next run need not find it out again."""
+        self._verdicts.keep_in(store)
+
     def knows(self, definition: ServerDefinition) -> bool:
+        self._verdicts.introduce(definition.name, fingerprint(definition))
         return self._verdicts.get(definition.name) is not None
 
     def outdated(self, definition: ServerDefinition) -> bool:
@@ -99,6 +105,7 @@ class ServerDialer:
 
     async def dial(self, definition: ServerDefinition, on_lost: OnLost, door: AskDoor = CLOSED) -> tuple[Link, bool]:
         owner = Owner(on_lost, door)
+        self._verdicts.introduce(definition.name, fingerprint(definition))
         match definition.launch:
             case HttpEndpoint():
                 link = await self._dial_http(definition, definition.launch, owner)

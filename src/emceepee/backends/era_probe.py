@@ -7,7 +7,7 @@ outage is an outage; neither makes a verdict, because a wrong verdict would outl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from emceepee.backends.transport import HttpRefusal
 from emceepee.eras.modern.towards_backend import read_discover
@@ -82,12 +82,39 @@ def judge_fault(fault: BackendFault, over_pipe: bool) -> Verdict | None:
     return None
 
 
+class EraStore(Protocol):
+    """Bytes under names. Nothing raises: what cannot be written is found out again."""
+
+    def get(self, name: str) -> bytes | None: ...
+
+    def put(self, name: str, body: bytes) -> bool: ...
+
+    def remove(self, name: str) -> None: ...
+
+
 class Verdicts:
-    """What was found out, per server, with the time until which it is believed."""
+    """What was found out, per server, with the time until which it is believed; where there is a place to keep it, also
+    in the next run. Only "legacy" is kept: a modern server is asked again anyway, and answers at once."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._known: dict[ServerName, tuple[Verdict, float]] = {}
+        self._of: dict[ServerName, str] = {}
+        self._store: EraStore | None = None
+
+    def keep_in(self, store: EraStore) -> None:
+        self._store = store
+
+    def introduce(self, server: ServerName, of: str) -> None:
+        """What its definition is known by. What an earlier run found out of just that is believed."""
+        if self._store is None or self._of.get(server) == of:
+            return
+        self._of[server] = of
+        if server not in self._known:
+            before, _, until = (self._store.get(server) or b"").decode(errors="replace").rpartition(" ")
+            left = _seconds(until) - self._clock.wall().timestamp()
+            if before == of and 0 < left <= LEGACY_BELIEVED_SECONDS:
+                self._known[server] = (LEGACY, self._clock.now() + left)
 
     def get(self, server: ServerName) -> Verdict | None:
         known = self._known.get(server)
@@ -101,8 +128,23 @@ class Verdicts:
         return known is not None and self._clock.now() >= known[1]
 
     def put(self, server: ServerName, verdict: Verdict) -> None:
-        until = self._clock.now() + LEGACY_BELIEVED_SECONDS if verdict.era == "legacy" else float("inf")
+        legacy = verdict.era == "legacy"
+        until = self._clock.now() + LEGACY_BELIEVED_SECONDS if legacy else float("inf")
         self._known[server] = (verdict, until)
+        if self._store is None:
+            return
+        if legacy and server in self._of:
+            believed = self._clock.wall().timestamp() + LEGACY_BELIEVED_SECONDS
+            self._store.put(server, f"{self._of[server]} {believed:.0f}".encode())
+        else:
+            self._store.remove(server)
 
     def forget(self, server: ServerName) -> None:
         self._known.pop(server, None)
+        self._of.pop(server, None)
+        if self._store is not None:
+            self._store.remove(server)
+
+
+def _seconds(text: str) -> float:
+    return float(text) if text.isdecimal() else 0.0

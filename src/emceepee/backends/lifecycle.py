@@ -80,6 +80,9 @@ class Status:
     rubbish: int = 0
     """Messages, or lines on stdout, that were none."""
 
+    for_everyone: bool = False
+    """Whether all scopes use the same one."""
+
     @property
     def restarts(self) -> int:
         return max(0, self.connects - 1)

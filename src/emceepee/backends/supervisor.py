@@ -100,6 +100,7 @@ class Supervisor:
         self._connected = 0.0
         self._last_error: str | None = None
         self._former: Link | None = None
+        self._for_everyone = False
         self._leaving: set[Link] = set()
         self._unnoticed = False
         self._ends = 0
@@ -280,6 +281,7 @@ class Supervisor:
     def _succeeded(self, link: Link, for_everyone: bool) -> None:
         self._step("ready")
         self.current_link = link
+        self._for_everyone = for_everyone
         link.on_doubt = self.doubt
         self.epoch = object()
         self.connects += 1
@@ -469,6 +471,7 @@ class Supervisor:
             link.pending if link is not None else 0,
             link.children if link is not None else (),
             link.rubbish if link is not None else 0,
+            self._for_everyone,
         )
 
     # -- ending

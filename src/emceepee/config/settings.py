@@ -40,6 +40,8 @@ class Timeouts:
     """A request through `/servers/{name}/mcp` and `/direct/mcp`."""
     listing: float = _RELAY.listing_budget
     """How long a listing or an `initialize` waits for slow servers before it goes on without them."""
+    stale: float = _RELAY.stale_grace
+    """How long what a server that is away has listed is still shown."""
     session_idle: float = _SESSIONS.idle_limit
     """A legacy session that nobody has used for so long is closed."""
     workspace_idle: float = _SESSIONS.workspace_idle
@@ -185,6 +187,7 @@ class Settings:
             execute_timeout_ms=round(self.timeouts.execute * 1000),
             listing_budget=self.timeouts.listing,
             interaction=self.interaction,
+            stale_grace=self.timeouts.stale,
             promote_on_ask=self.promote_on_ask,
             ask_in_tasks=self.ask_in_tasks,
             roots_bridge=self.roots_bridge,

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 from emceepee.backends.catalogue import Listed, ListName, ToolFacts
 from emceepee.errors import BackendTimeout, BackendUnavailable, EmceepeeError, OutcomeUnknown
 from emceepee.relay.drain import drain
+from emceepee.relay.manifests import Manifests
 from emceepee.relay.reach import Reach
 from emceepee.relay.settings import RelaySettings
 from emceepee.runtime.clock import Clock
@@ -71,7 +72,8 @@ class Shown:
 class _Shelf:
     """What is remembered of one list. `changes` counts the reasons to ask again; `seen` is its value when the kept list
     was asked for, `asking` when the running question was. `slow` is a list whose
-    server was waited for in vain and has not answered since, `missed` one that was shown as missing or old."""
+    server was waited for in vain and has not answered since, `missed` one that was shown as missing or old, `borrowed`
+    one that this scope has never been told by the server itself."""
 
     listed: Listed | None = None
     at: float = 0.0
@@ -82,12 +84,14 @@ class _Shelf:
     asking: int = -1
     slow: bool = False
     missed: bool = False
+    borrowed: bool = False
     fault: EmceepeeError | None = None
     refused: Failed | None = None
 
 
 class Listing:
     def __init__(self, reach: Reach, tasks: TaskScope, clock: Clock, settings: RelaySettings, watched: Watched) -> None:
+        self.manifests = Manifests(reach.registry.get, clock, settings.stale_grace)
         self._reach = reach
         self._tasks = tasks
         self._clock = clock
@@ -108,7 +112,11 @@ class Listing:
     async def get(
         self, server: ServerName, scope: Scope, name: ListName, patience: float, assume: float = 0.0
     ) -> Shown:
-        """One server's list. Raises nothing that the server did; see `Shown`."""
+        """One server's list. Raises nothing that the server did; see `Shown`. One that is away is not waited for longer
+        than the listing budget where there is something to show."""
+        budget = self._settings.listing_budget
+        if patience > budget and self._reach.pool.status(server, scope).state != "connected":
+            patience = budget if self._shelf(server, scope, name).listed is not None else patience
         return (await self.get_all((server,), scope, name, patience, assume))[0][1]
 
     async def get_all(
@@ -170,6 +178,7 @@ class Listing:
 
     def drop(self, server: ServerName) -> None:
         """The server is gone or is another one now."""
+        self.manifests.forget(server)
         for scope in list(self._shelves):
             for key in [key for key in self._shelves[scope] if key[0] == server]:
                 self._discard(scope, key)
@@ -188,9 +197,17 @@ class Listing:
                 oldest = next(iter(self._shelves))
                 if oldest != scope:
                     self.forget(oldest)
-            shelf = shelves[(server, name)] = _Shelf()
+            shelf = shelves[(server, name)] = self._new_shelf(server, name)
             self._count += 1
         return shelf
+
+    def _new_shelf(self, server: ServerName, name: ListName) -> _Shelf:
+        """With what is known of the server from others, or from before we were started."""
+        known = self.manifests.known(server, name)
+        if known is None:
+            return _Shelf()
+        listed, age = known
+        return _Shelf(listed, self._clock.now() - age, connects=-1, borrowed=True)
 
     def _discard(self, scope: Scope, key: tuple[ServerName, ListName]) -> None:
         shelf = self._shelves[scope].pop(key)
@@ -233,17 +250,23 @@ class Listing:
         elif changes >= shelf.seen:
             shelf.at, shelf.seen = self._clock.now(), changes
             self._put(server, scope, shelf, self._shared(server, listed), connects)
+            self.manifests.seen(server, listed, self._for_everyone(server, scope))
 
     def _put(self, server: ServerName, scope: Scope, shelf: _Shelf, listed: Listed, connects: int) -> None:
         before, after_a_gap = shelf.listed, shelf.connects != connects
         shelf.listed, shelf.connects = listed, connects
         missed, shelf.missed = shelf.missed, False
+        borrowed, shelf.borrowed = shelf.borrowed, False
         if before is not None and before.digest == listed.digest:
             return
-        if before is not None and after_a_gap:
+        if before is not None and after_a_gap and (missed or not borrowed):
             self.on_found(server, scope, _TOLD_BY[listed.name])
         elif missed:
             self.on_late(server, scope, _TOLD_BY[listed.name])
+
+    def _for_everyone(self, server: ServerName, scope: Scope) -> bool:
+        """Whether the server cannot tell scopes apart, so that what it lists is nobody's own."""
+        return self._reach.pool.status(server, scope).for_everyone
 
     def adopt(self, server: ServerName, giver: Scope, scope: Scope, name: ListName) -> bool:
         """Take over what another scope was shown over the link that both use. False when that is not fresh."""
@@ -280,7 +303,7 @@ class Listing:
     def _show(self, server: ServerName, shelf: _Shelf, waiting: bool, patience: float) -> Shown:
         fault = BackendTimeout(server, f"did not answer within {patience:g} s") if waiting else shelf.fault
         age = self._clock.now() - shelf.at
-        if shelf.listed is None:
+        if shelf.listed is None or (fault is not None and age > self._settings.stale_grace):
             return Shown("down", fault=fault, refused=shelf.refused)
         if waiting or fault is not None or shelf.refused is not None:
             return Shown("stale", shelf.listed, age, fault, shelf.refused)

@@ -50,6 +50,9 @@ class RelaySettings:
     list_timeout: float = 30.0
     """One page of one server's list."""
 
+    stale_grace: float = 86_400.0
+    """How long the lists of a server that is away are still shown, with their age."""
+
     reconcile_budget: float = 10.0
     """How long the lists of a server that is there again are waited for before its return is told."""
 
