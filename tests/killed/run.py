@@ -1,8 +1,8 @@
 """One run: a gateway, a client that stays, and as many that are killed as wanted.
 
 The client that stays shares its workspace with those that are killed, and collects at the end what they left. The one
-rule: moments are drawn from a seed that is printed, and spread over all of a call: before it arrives, while it runs,
-while its answer is on the way, unread, half read, and read.
+rule: moments are drawn at random (from a seed that is printed) and spread over all of a call, however fast the machine
+is: before it arrives, while it runs, while its answer is on the way, unread, half read, and read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import itertools
 import json
 import random
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -69,10 +70,17 @@ class Run:
         self._killer = killer
         self._chance = random.Random(seed)  # noqa: S311 -- repeatable, not secret
         self._tokens = (f"token-{number:04}" for number in itertools.count())
+        self._way = 0.006
+        """Seconds that a call takes besides its work, as of late: this machine has other things to do."""
 
     async def use(self, tool: str, arguments: Json) -> Any:
         """A call of the client that stays."""
         return self.account.read(await self._client.call("tools/call", {"name": tool, "arguments": arguments}))
+
+    async def _ask_for_news(self, ms: float, token: str) -> None:
+        began = time.monotonic()
+        await self.use("execute_tool", {"server": "killed", "tool": "later", "args": {"ms": ms, "token": token}})
+        self._way += (time.monotonic() - began - self._way) / 4
 
     async def of_a_call(self) -> None:
         """Killed in the middle of `execute_tool`."""
@@ -89,14 +97,14 @@ class Run:
         """Killed in the middle of `await_activity`."""
         ms, token = self._chance.uniform(0, 25), next(self._tokens)
         self.account.told.add(token)
-        await self.use("execute_tool", {"server": "killed", "tool": "later", "args": {"ms": ms, "token": token}})
+        await self._ask_for_news(ms, token)
         await self._kill({"name": "await_activity", "arguments": {"timeout_ms": 1000}}, ms / 1000)
 
     async def _kill(self, asked: Json, about: float) -> None:
         """Half of them at any moment of the call, half close to the end of it."""
         chance = self._chance
-        anywhere = chance.uniform(0, 2 * about + 0.01)
-        lives = max(0.0002, anywhere if chance.random() < 0.5 else chance.gauss(about + 0.006, 0.004))
+        anywhere = chance.uniform(0, 2 * (about + self._way))
+        lives = max(0.0002, anywhere if chance.random() < 0.5 else chance.gauss(about + 1.5 * self._way, self._way))
         sleeps = chance.uniform(0, 2 * lives) if chance.random() < 0.3 else 0.0
         request = _written(self._client, self._port, asked, closes=chance.random() < 0.2)
         memory = await self._killer.kill_one(self._port, request, lives, sleeps)
