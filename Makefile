@@ -66,6 +66,7 @@ fmt: .venv/dev  ## format, and mend what the linter can mend
 docs: .venv/dev  ## write anew what the documents show: diagrams, and what commands print
 	$(PY) -m tools.diagrams --write
 	$(PY) -m tools.transcripts --write
+	$(PY) -m tests.studio.visit --write
 	$(PY) -m tests.interop.job --write
 
 acceptance: .venv/dev  ## ids no test shows; some families only: make acceptance FAMILY="C-DISP EB-A"
