@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from emceepee.relay.ladder import Step, model_in, who_answers
+from emceepee.backends.definition import AskPolicy
+from emceepee.relay.ladder import Step, model_first, sampling_ladder, who_answers
 from emceepee.relay.model_step import ModelRule
 
 
@@ -21,17 +22,26 @@ def test_a_policy_may_leave_steps_out() -> None:
     assert who_answers(("native",), ("tools",)) == "refuse"
 
 
+USUAL: tuple[Step, ...] = ("native", "tools")
+
+
 @pytest.mark.parametrize(
-    ("ladder", "rule", "steps"),
+    ("own", "rule", "steps", "first"),
     [
-        (("native", "tools"), "never", ("native", "tools")),
-        (("native", "tools"), "otherwise", ("native", "tools", "model")),
-        (("native", "tools"), "always", ("model", "native", "tools")),
-        (("native", "refuse", "tools"), "otherwise", ("native", "model")),
-        ((), "otherwise", ("model",)),
+        (None, "never", ("native", "tools"), None),
+        (None, "otherwise", ("native", "tools", "model"), False),
+        (None, "always", ("model", "native", "tools"), True),
+        (("tools",), "otherwise", ("tools",), None),
+        (("model", "native"), "otherwise", ("model", "native"), True),
+        (("native", "model"), "always", ("native", "model"), False),
+        (("native", "model"), "never", ("native",), None),
+        (("refuse",), "always", ("refuse",), None),
+        (("refuse", "model"), "always", ("refuse", "model"), None),
     ],
 )
-def test_a_model_stands_before_the_client_or_behind_by_its_rule(
-    ladder: tuple[Step, ...], rule: ModelRule, steps: tuple[Step, ...]
+def test_a_model_stands_before_the_client_or_behind_and_what_is_written_for_a_server_is_all_there_is(
+    own: tuple[Step, ...] | None, rule: ModelRule, steps: tuple[Step, ...], first: bool | None
 ) -> None:
-    assert model_in(ladder, rule) == steps
+    policy = AskPolicy() if own is None else AskPolicy((("sampling", own),))
+    found = sampling_ladder(policy, USUAL, rule)
+    assert (found, model_first(found)) == (steps, first)

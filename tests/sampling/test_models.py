@@ -37,6 +37,7 @@ def joined(options: SamplingOptions) -> Models:
     return models
 
 
+@pytest.mark.shows("X-GAP-21")
 async def test_a_programs_own_provider_and_person_serve_and_are_recorded_and_closed(tmp_path: Path) -> None:
     file, own, person = tmp_path / "a.jsonl", Own(), FakeApprover()
     models = joined(SamplingOptions(models=(Model("m", "own"),), audit=AuditSettings(str(file), prompts=True)))

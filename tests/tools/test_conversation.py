@@ -12,7 +12,14 @@ import pytest
 from mcp_types import CreateMessageResult, TextContent
 
 from emceepee.backends.in_memory import InMemoryTransport
-from emceepee.tools import LocalServer, ToolContext, ToolError
+from emceepee.tools import (
+    ChannelClosed,
+    LocalServer,
+    SamplingMessage,
+    SamplingRequest,
+    ToolContext,
+    ToolError,
+)
 from emceepee.tools.conversation import LocalConversation
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.sdk_wire import sdk_over
@@ -148,6 +155,7 @@ async def test_arguments_are_checked_and_results_are_structured() -> None:
         assert "error" in await client.call("nothing")
 
 
+@pytest.mark.shows("X-CON-59")
 async def test_progress_and_log_lines_come_with_the_call() -> None:
     async with LocalClient(make()) as client:
         await client.request("tools/call", name="steps", arguments={}, _meta={"progressToken": "p"})
@@ -161,7 +169,8 @@ async def test_progress_and_log_lines_come_with_the_call() -> None:
         await client.call("steps")
         await settle()
         assert not client.told
-        assert "error" in await client.request("logging/setLevel", level="loud")
+        refused = await client.request("logging/setLevel", level="loud")
+        assert refused["error"]["code"] == -32602
 
 
 async def test_what_goes_wrong_inside_stays_inside(caplog: pytest.LogCaptureFixture) -> None:
@@ -218,3 +227,29 @@ async def test_the_official_client_can_use_it_and_answer_it() -> None:
         result = await client.call_tool("mood", {"clip": "dawn"})
         assert result.content[0].text == "calm"
         assert (await client.call_tool("add", {"a": 1, "b": 2})).structured_content == {"total": 3}
+
+
+@pytest.mark.shows("X-BUG-70")
+async def test_a_context_that_outlives_its_client_finds_nobody_at_once() -> None:
+    """Whom a question goes to is looked up when it is asked, not when the call began."""
+    kept: list[ToolContext] = []
+    server = LocalServer("keeper", clock=FakeClock())
+
+    @server.tool
+    async def keep(ctx: ToolContext) -> str:
+        kept.append(ctx)
+        return "kept"
+
+    async with LocalClient(server) as client:
+        await client.call("keep")
+    assert kept[0].sampler is not None
+    with pytest.raises(ChannelClosed):
+        await kept[0].sampler.ask("Anybody?")
+    assert client.asked == []
+
+
+@pytest.mark.shows("X-BUG-70")
+def test_a_request_with_nothing_but_its_messages_is_a_whole_one() -> None:
+    request = SamplingRequest(messages=[SamplingMessage.user("Hi")])
+    message = {"role": "user", "content": {"type": "text", "text": "Hi"}}
+    assert request.to_json() == {"messages": [message], "maxTokens": 500}

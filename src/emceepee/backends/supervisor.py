@@ -27,6 +27,7 @@ from emceepee.runtime.patience import wait_at_most
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.vocabulary.asks import NO_ASKS, AskProfile
 from emceepee.vocabulary.names import Scope
+from emceepee.vocabulary.profiles import profile_text
 
 _log = logging.getLogger("emceepee.backends")
 
@@ -290,7 +291,8 @@ class Supervisor:
         self._last_error = None
         self._unnoticed = False
         self._absence = "disconnected"
-        _log.info("server_connected", extra={"data": {"server": self.definition.name, "url": self.definition.address}})
+        data = {"server": self.definition.name, "url": self.definition.address, "asks": profile_text(self.profile)}
+        _log.info("server_connected", extra={"data": data})
         self._owner.reached(self, for_everyone)
         self._room.reached(self)
 

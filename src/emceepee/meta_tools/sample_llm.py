@@ -66,7 +66,7 @@ async def _asked(desk: Desk, call: Call, params: dict[str, Any]) -> Outcome:
 
     raised = RaisedAsk("sampling", "sampling", to_raw(params), Belonging("exact", (call,)), settle)
     middle = desk.middle
-    taken = middle.asks.take(OURSELVES, (call.caller.scope,), raised, ladder=("native",))
+    taken = middle.asks.take(OURSELVES, (call.caller.scope,), raised, by_us=True)
     if isinstance(taken, Failed):
         return taken
     seconds = middle.settings.sample_timeout

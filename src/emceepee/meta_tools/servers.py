@@ -207,6 +207,7 @@ async def _get_server_status(desk: Desk, asked: Asked) -> Done:
         said["capabilities"] = about.capabilities
         said |= {"serverInfo": about.server_info} if about.server_info is not None else {}
         said |= {"instructions": about.instructions} if about.instructions else {}
+    said["mayAsk"] = sorted(desk.middle.asks.promised(name, asked.call, tools=True))
     working = desk.middle.workspaces.at(asked.scope).tasks.views(name)
     status = desk.middle.pool.status(name, asked.scope)
     said |= {"working_tasks": [task.brief() for task in working]}

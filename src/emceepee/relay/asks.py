@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from emceepee.backends.definition import AskPolicy
 from emceepee.errors import LimitReached
-from emceepee.relay.ladder import LADDERS, Interaction, deliverable, model_in, who_answers
+from emceepee.relay.ladder import LADDERS, Interaction, deliverable, model_first, sampling_ladder, who_answers
 from emceepee.relay.model_step import ModelStep, with_model
 from emceepee.relay.roots import Roots
 from emceepee.sessions.workspace import Workspace
@@ -102,7 +102,10 @@ class Asks:
 
     def _with_model(self, server: ServerName, scope: Scope, profile: AskProfile) -> AskProfile:
         model = self.model
-        return profile if model is None else with_model(profile, model.rule(server, scope), model.takes)
+        if model is None:
+            return profile
+        first = model_first(sampling_ladder(self._policy_of(server), self._usual, model.rule(server, scope)))
+        return profile if first is None else with_model(profile, first, model.takes)
 
     def _with_tools(self, scope: Scope) -> Workspace | None:
         workspace = self._workspaces.find(scope)
@@ -114,7 +117,8 @@ class Asks:
         if self.model is None or all(wanted.kind != "sampling" for wanted in wants):
             return False
         rule = self.model.rule(server, call.caller.scope)
-        return rule == "always" or (rule == "otherwise" and "sampling" not in call.caller.capabilities)
+        first = model_first(sampling_ladder(self._policy_of(server), self._usual, rule))
+        return first is True or (first is False and "sampling" not in call.caller.capabilities)
 
     # -- what is asked
 
@@ -123,10 +127,10 @@ class Asks:
         server: ServerName,
         scopes: Collection[Scope],
         ask: RaisedAsk,
-        ladder: tuple[Step, ...] | None = None,
+        by_us: bool = False,
     ) -> Withdraw | Failed:
-        """Implements `vocabulary.asks.TakeAsk` for a link that these scopes use, now and later. `ladder` is given where
-        it is not the server's own."""
+        """Implements `vocabulary.asks.TakeAsk` for a link that these scopes use, now and later. A question `by_us`
+        never goes to our tools, because it comes from there."""
         ask = self._belonging(server, scopes, ask)
         carrier = next((call for call in reversed(ask.belonging.calls) if ask.wanted in call.asks), None)
         workspace = self._place(scopes, ask)
@@ -135,15 +139,10 @@ class Asks:
             there.append("native")
         if workspace is not None and ask.wanted in self.by_tools(workspace.scope):
             there.append("tools")
-        policy = self._policy_of(server)
-        ladder = policy.ladder(ask.kind, self._usual) if ladder is None else ladder
-        if ask.belonging.certainty == "ambiguous" and policy.ambiguous == "refuse":
-            ladder = ()
         scope = _asking(scopes, ask)
-        if self.model is not None and ask.kind == "sampling" and self.model.rule(server, scope) != "never":
+        if self.model is not None and ask.kind == "sampling":
             there.append("model")
-            ladder = model_in(ladder, self.model.rule(server, scope))
-        step = who_answers(there, ladder)
+        step = who_answers(there, self._ladder(server, scope, ask, by_us))
         if step == "native" and carrier is not None and carrier.ear is not None:
             return carrier.ear.ask(self._noted(server, "native", carrier.caller.scope, _labelled(ask)))
         if step == "tools" and workspace is not None:
@@ -155,6 +154,15 @@ class Asks:
         if ask.kind == "roots" and not ask.belonging.calls:
             return self._roots_of(server, scopes, ask)
         return self._refused(server, ask)
+
+    def _ladder(self, server: ServerName, scope: Scope, ask: RaisedAsk, by_us: bool) -> tuple[Step, ...]:
+        policy = self._policy_of(server)
+        if ask.belonging.certainty == "ambiguous" and policy.ambiguous == "refuse":
+            return ()
+        usual: tuple[Step, ...] = ("native",) if by_us else self._usual
+        if self.model is None or ask.kind != "sampling":
+            return policy.ladder(ask.kind, usual)
+        return sampling_ladder(policy, usual, self.model.rule(server, scope))
 
     def _roots_of(self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk) -> Withdraw | Failed:
         """They belong to a client and not to a call: it can be asked by a stream that is open, else they are what it

@@ -53,8 +53,17 @@ def _before_refusal(ladder: tuple[Step, ...]) -> tuple[Step, ...]:
     return ladder[: ladder.index("refuse")] if "refuse" in ladder else ladder
 
 
-def model_in(ladder: tuple[Step, ...], rule: ModelRule) -> tuple[Step, ...]:
-    """The ladder of a sampling request where a model may answer."""
-    if rule == "always":
-        return ("model", *ladder)
-    return (*_before_refusal(ladder), "model") if rule == "otherwise" else ladder
+def sampling_ladder(policy: AskPolicy, usual: tuple[Step, ...], rule: ModelRule) -> tuple[Step, ...]:
+    """Where a model may answer by this rule. What is written for the server itself is all there is for it."""
+    ladder = policy.ladder("sampling", usual)
+    if rule == "never":
+        return tuple(step for step in ladder if step != "model")
+    if any(kind == "sampling" for kind, _ in policy.steps):
+        return ladder
+    return ("model", *ladder) if rule == "always" else (*_before_refusal(ladder), "model")
+
+
+def model_first(ladder: tuple[Step, ...]) -> bool | None:
+    """Whether it stands before every client; None where it is not reached at all."""
+    reached = _before_refusal(ladder)
+    return reached.index("model") == 0 if "model" in reached else None

@@ -31,8 +31,6 @@ class ModelStep(Protocol):
         ...
 
 
-def with_model(profile: AskProfile, rule: ModelRule, takes: AskProfile) -> AskProfile:
-    """What can be promised when a model may answer too. Pure."""
-    if rule == "never" or (rule == "otherwise" and "sampling" in profile):
-        return profile
-    return (profile - SAMPLING) | takes
+def with_model(profile: AskProfile, first: bool, takes: AskProfile) -> AskProfile:
+    """What can be promised when a model answers too, before every client or behind. Pure."""
+    return profile if "sampling" in profile and not first else (profile - SAMPLING) | takes

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from emceepee.backends.catalogue import LISTS, ListName, list_payload, owner_of
 from emceepee.errors import BackendUnavailable, ClientFault, EmceepeeError
@@ -70,7 +71,9 @@ class Transparent:
     async def carry(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         if call.method in RELAYED:
             if call.method in MAY_ASK:
-                call.asks = self._middle.asks.promised(self._server, call)
+                promised = self._middle.asks.promised(self._server, call)
+                # What its client can be asked itself stays with the call that came in.
+                call = call if promised == call.asks else replace(call, asks=promised)
             if call.tasks in TAKE_TASKS:
                 mark = functools.partial(self._mark_wrapped, call)
                 return await carry_long(self._middle, self._server, call, on_notice, mark)

@@ -31,7 +31,7 @@ async def test_by_default_nothing_is_approved_by_itself() -> None:
     assert not (await PolicyApprover().review(answered())).approved
 
 
-@pytest.mark.shows("B-FLOW-12")
+@pytest.mark.shows("B-FLOW-12", "X-GAP-21")
 async def test_always_is_a_choice_of_the_operator_and_asks_nobody() -> None:
     person = FakeApprover()
     approver = PolicyApprover(by("always"), person)
