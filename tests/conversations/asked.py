@@ -46,6 +46,12 @@ class HttpAsked:
         self._seen.add(ask["id"])
         return ask
 
+    def unanswered(self, answer: AsgiAnswer) -> list[Json]:
+        """Those on that stream that were not taken yet; taken now."""
+        left = [one for one in self.asks(answer) if one["id"] not in self._seen]
+        self._seen.update(one["id"] for one in left)
+        return left
+
     async def reply(self, ask: Json, result: Json) -> None:
         answer = await self.client.post({"id": ask["id"], "result": result}).done()
         assert answer.status == 202
