@@ -290,6 +290,7 @@ def test_what_is_reserved_for_one_room_is_not_taken_by_another() -> None:
     assert not wrong, "; ".join(wrong)
 
 
+@pytest.mark.shows("X-PY-04")
 def test_tasks_are_started_in_one_place() -> None:
     modules = [module for module in MODULES if module.name not in MAY_START_TASKS]
     wrong = [

@@ -60,7 +60,7 @@ async def test_an_event_wakes_it_and_is_named_as_the_trigger() -> None:
     await house.close()
 
 
-@pytest.mark.shows("A-ACT-14", "X-CON-23")
+@pytest.mark.shows("A-ACT-14", "X-CON-23", "A-TOOL-22")
 async def test_a_cursor_gives_again_what_came_after_it_and_an_unknown_one_says_so() -> None:
     house = House({})
     client = await meta(house)

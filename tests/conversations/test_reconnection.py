@@ -72,7 +72,7 @@ def of_kind(events: list[Any], kind: str) -> list[Any]:
 
 @pytest.mark.shows(
     "A-REC-14", "A-REC-15", "A-REC-18", "A-REC-19", "A-REC-20", "A-REC-23", "A-REC-24", "A-REC-25", "A-EVT-15",
-    "X-CON-14", "X-CON-15", "X-CON-16", "A-REC-11",
+    "X-CON-14", "X-CON-15", "X-CON-16", "A-REC-11", "A-TST-12", "A-TST-13", "A-TST-14",
 )  # fmt: skip
 async def test_a_restart_that_nobody_noticed_ends_what_was_open_once_and_is_told_last(stage: Stage) -> None:
     client, server = stage.client, stage.server

@@ -24,7 +24,7 @@ def said(caplog: pytest.LogCaptureFixture, *events: str) -> list[tuple[str, str,
     ]
 
 
-@pytest.mark.shows("A-SHD-01", "A-LOG-17", "A-LOG-18", "X-CON-37", "A-SES-15")
+@pytest.mark.shows("A-SHD-01", "A-LOG-17", "A-LOG-18", "X-CON-37", "A-SES-15", "X-CON-43")
 async def test_a_stop_says_how_much_it_ends_and_when_it_has_ended_it(caplog: pytest.LogCaptureFixture) -> None:
     house = House({"files": ScriptedBackend(), "other": ScriptedBackend()})
     await meta(house)
@@ -35,6 +35,7 @@ async def test_a_stop_says_how_much_it_ends_and_when_it_has_ended_it(caplog: pyt
     await house.close()
     start, complete = "session_manager_shutdown_start", "session_manager_shutdown_complete"
     ours = said(caplog, start, complete, "session_destroying", "session_destroyed")
+    assert not [record for record in caplog.records if record.message.startswith("registry_")]
     assert ours[0] == (start, "INFO", {"sessionCount": 3, "serverCount": 2})
     assert ours[-1] == (complete, "INFO", None)
     assert [event for event, _, _ in ours[1:-1]] == ["session_destroying"] * 3 + ["session_destroyed"] * 3

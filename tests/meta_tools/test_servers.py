@@ -259,13 +259,3 @@ async def test_a_server_removed_while_somebody_connects_to_it_is_not_found_and_l
         assert (await calling)["error"]["code"] == "TOOL_ERR_SERVER_NOT_FOUND"
     await settle()
     assert house.pool.connections == {}
-
-
-async def test_reconnecting_makes_a_new_connection_of_this_scope_only(use: Use) -> None:
-    house = make_house(a=FakeServer(lists={"tools": [tool("t")]}))
-    await house.middle.reach.connection("a", "s")
-    other = await house.middle.reach.connection("a", "other")
-    said = await use(house, "reconnect_server", server="a")
-    assert (said["status"], said["toolCount"]) == ("connected", 1)
-    assert house.pool.connects["a", "s"] == 2
-    assert house.pool.connections["a", "other"] is other

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from pkgutil import iter_modules
 
 import pytest
 
+from emceepee import meta_tools
 from emceepee.meta_tools.table import OFFERS, TABLE
 from emceepee.relay.settings import Profile
 from emceepee.vocabulary.raw_json import read_value
@@ -64,6 +67,7 @@ def test_these_are_the_tools() -> None:
         ("unsubscribe_resource", {"server", "uri"}, ["server", "uri"]),
         ("set_roots", {"roots"}, ["roots"]),
         ("get_task_result", {"task_id", "timeout_ms"}, ["task_id"]),
+        ("await_activity", {"timeout_ms", "since_event_id", "server", "event_types"}, []),
         ("respond_to_elicitation", {"request_id", "action", "content"}, ["request_id", "action"]),
         (
             "respond_to_sampling",
@@ -75,7 +79,7 @@ def test_these_are_the_tools() -> None:
 def test_inputs_have_the_names_that_were_promised(tool: str, names: set[str], required: list[str]) -> None:
     schema = ENTRIES[tool]["inputSchema"]
     assert set(schema["properties"]) == names
-    assert schema["required"] == required
+    assert schema.get("required", []) == required
 
 
 @pytest.mark.parametrize(("profile", "limit"), [("full", 3500), ("core", 1200)])
@@ -136,3 +140,40 @@ def test_camel_case_is_taken_and_snake_case_is_shown() -> None:
     assert TABLE["execute_tool"].names["timeoutMs"] == "timeout_ms"
     assert TABLE["complete"].names["uriTemplate"] == "uri_template"
     assert set(OFFERS["full"].schemas) == set(TABLE)
+
+
+GROUPS = {
+    "servers": {"add_server", "remove_server", "list_servers", "get_server_status"},
+    "execution": {"execute_tool"},
+    "resources": {"list_resources", "read_resource"},
+    "prompts": {"list_prompts", "get_prompt"},
+    "buffers": {"get_notifications", "get_logs"},
+    "sampling": {"get_sampling_requests", "respond_to_sampling"},
+    "elicitation": {"get_elicitations", "respond_to_elicitation"},
+    "tasks": {"list_tasks", "get_task", "get_task_result", "cancel_task"},
+    "activity": {"await_activity"},
+}
+"""The seeds' nine groups; `list_tools` has a module of its own too."""
+
+
+def modules() -> dict[str, set[str]]:
+    """Each module with tools in it, and their names."""
+    found = {
+        info.name: importlib.import_module(f"emceepee.meta_tools.{info.name}")
+        for info in iter_modules(meta_tools.__path__)
+    }
+    return {name: {tool.name for tool in one.TOOLS} for name, one in found.items() if hasattr(one, "TOOLS")}
+
+
+@pytest.mark.shows("A-TOOL-24", "X-CON-42")
+def test_tools_lie_in_groups_of_one_to_four_each_in_a_module_of_its_own() -> None:
+    assert all(1 <= len(tools) <= 4 for tools in modules().values())
+    assert all(tools <= modules()[name] for name, tools in GROUPS.items())
+    assert set().union(*modules().values()) == set(TABLE)
+
+
+@pytest.mark.shows("X-CON-35")
+def test_all_names_of_the_seeds_are_there() -> None:
+    seeds = set().union({"list_tools"}, *GROUPS.values())
+    assert len(seeds) == 21
+    assert seeds | {"sample_llm"} <= set(ENTRIES)

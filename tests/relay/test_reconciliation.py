@@ -156,3 +156,20 @@ async def test_a_call_that_waits_for_the_next_connection_is_none_that_the_last_o
     assert [workspace.tasks.get(task.id).status for task in (lost, kept)] == ["failed", "working"]
     house.middle.reconciliation.lost("a", "s")
     assert workspace.tasks.get(kept.id).error == "Server disconnected"
+
+
+@pytest.mark.shows("A-TST-05")
+async def test_what_a_restart_took_is_told_item_by_item_and_counted_when_the_server_is_back() -> None:
+    house = make_house(a=FakeServer())
+    workspace = house.middle.workspaces.at("s")
+    workspace.begin_task(("a", "slow", None), None)
+    workspace.begin_ask("elicitation", "a", Raw(b"{}"), lambda outcome: None)
+    workspace.begin_ask("sampling", "other", Raw(b"{}"), lambda outcome: None)
+    house.middle.reconciliation.lost("a", "s")
+    await again(house, "s")
+    await settle(50)
+    kinds = [kind for kind, _ in told(house)][3:]
+    assert kinds == ["task_failed", "elicitation_expired", "server_disconnected", "server_reconnected"]
+    counts = {"invalidatedTasks": 1, "invalidatedElicitations": 1, "invalidatedSampling": 0}
+    assert told(house)[-1][1].items() >= counts.items()
+    assert [ask.server for ask in workspace.asks.open()] == ["other"]

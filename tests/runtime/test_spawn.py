@@ -40,6 +40,7 @@ async def test_a_closed_scope_starts_nothing() -> None:
     assert not ran
 
 
+@pytest.mark.shows("X-PY-04")
 async def test_a_task_that_fails_on_its_own_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     scope = TaskScope("house")
 

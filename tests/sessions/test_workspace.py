@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec import Raw
@@ -11,7 +12,7 @@ from msgspec import Raw
 from emceepee.errors import LimitReached
 from emceepee.runtime.ids import Ulids
 from emceepee.sessions.workspace import Workspace
-from emceepee.state.settings import AskSettings, StateSettings
+from emceepee.state.settings import AskSettings, EventSettings, StateSettings
 from emceepee.vocabulary.outcomes import Outcome
 from emceepee.vocabulary.raw_json import read_value
 from tests.support.fake_clock import FakeClock, settle
@@ -216,3 +217,114 @@ def test_it_is_busy_while_something_of_it_is_open(clock: FakeClock) -> None:
     assert workspace.busy
     workspace.tasks.cancel(task.id, workspace.now())
     assert not workspace.busy
+
+
+@pytest.mark.shows("X-CON-31", "X-BUG-15")
+async def test_log_lines_are_no_news_and_wake_nobody(clock: FakeClock) -> None:
+    workspace = made(clock)
+    waiting = asyncio.ensure_future(workspace.waiters.past(workspace.events.sequence, 10))
+    await settle()
+    for number in range(3):
+        workspace.logged("files", "error", Raw(b"%d" % number), None, "stderr")
+    await settle()
+    assert not waiting.done()
+    assert not workspace.notifications.has_new
+    assert not workspace.events.has_new
+    workspace.heard("files", "notifications/tools/list_changed", None)
+    assert await waiting
+    assert workspace.notifications.has_new
+
+
+@pytest.mark.shows("X-CON-39")
+async def test_a_question_that_was_answered_leaves_no_timer_and_one_that_rings_late_looks_again(
+    clock: FakeClock,
+) -> None:
+    workspace = made(clock)
+    ask = workspace.begin_ask("elicitation", "files", Raw(b"{}"), lambda outcome: None)
+    assert pending(clock) == 1
+    workspace.answer_ask("elicitation", ask.id, {"action": "decline"})
+    assert pending(clock) == 0
+    early, late = (
+        workspace.begin_ask("sampling", "files", Raw(b"{}"), lambda outcome: None, ms) for ms in (1000, 2000)
+    )
+    workspace.withdraw_ask(early, "gone")
+    await clock.advance(1)
+    assert [one.id for one in workspace.asks.open()] == [late.id]
+    await clock.advance(1)
+    assert workspace.asks.open() == []
+    assert kinds(workspace).count("sampling_expired") == 2
+    workspace.begin_ask("sampling", "files", Raw(b"{}"), lambda outcome: None)
+    await workspace.close()
+    assert pending(clock) == 0
+
+
+def pending(clock: FakeClock) -> int:
+    """Timers that would ring."""
+    return sum(not timer.cancelled for timer in clock._timers)
+
+
+@pytest.mark.shows("A-TST-01")
+async def test_events_are_waited_for_kept_let_go_of_and_seen_in_their_own_workspace_only(clock: FakeClock) -> None:
+    settings = StateSettings(events=EventSettings(max_events=10))
+    here, there = made(clock, settings), made(clock, settings)
+    assert not await here.waiters.past(here.events.sequence, 0)
+    waiting = asyncio.ensure_future(here.waiters.past(here.events.sequence, 5))
+    await clock.advance(5)
+    assert not await waiting
+    waiting = asyncio.ensure_future(here.waiters.past(here.events.sequence, 5))
+    await settle()
+    first = here.record("server_connected", "files", {})
+    assert await waiting
+    lease = here.lease()
+    here.commit(lease)
+    assert [event.id for event in here.events.all()] == [first], "delivered, and kept"
+    made_later = [here.record("server_connected", "files", {}) for _ in range(10)]
+    assert [event.id for event in here.events.all()] == made_later
+    assert [event.id for event in here.lease().events] == made_later
+    assert (len(there.events), there.events.has_new) == (0, False)
+
+
+@pytest.mark.shows("A-TST-02")
+async def test_tasks_go_from_state_to_state_live_their_time_and_are_cleaned_up_by_one_timer(clock: FakeClock) -> None:
+    workspace = made(clock)
+    names = ["complete", "fail", "cancel", "expire"]
+    tasks = {name: workspace.begin_task(WHAT, None, ttl_ms=60_000).id for name in names}
+    workspace.tasks.complete(tasks["complete"], Raw(b"{}"), False, workspace.now())
+    workspace.tasks.fail(tasks["fail"], "x", workspace.now())
+    assert workspace.tasks.cancel(tasks["cancel"], workspace.now())
+    assert pending(clock) == 1
+    await clock.advance(60)
+    states = [workspace.tasks.get(tasks[name]).status for name in names]
+    assert states == ["completed", "failed", "cancelled", "expired"]
+    await clock.advance(1800)
+    assert len(workspace.tasks) == 0
+    assert pending(clock) == 0
+    await workspace.close()
+
+
+class JumpingClock(FakeClock):
+    """One whose time of day is set back and forth, as people and machines do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.off = timedelta()
+
+    def wall(self) -> datetime:
+        return super().wall() + self.off
+
+
+@pytest.mark.shows("X-PY-10")
+@pytest.mark.parametrize("hours", [-1000, 1000])
+async def test_a_clock_that_is_set_changes_no_limit_and_what_people_read_is_utc(hours: int) -> None:
+    clock = JumpingClock()
+    workspace = made(clock)
+    task = workspace.begin_task(WHAT, None, ttl_ms=60_000)
+    workspace.begin_ask("sampling", "other", Raw(b"{}"), lambda outcome: None, 60_000)
+    clock.off = timedelta(hours=hours)
+    await clock.advance(59.9)
+    assert (len(workspace.tasks.working()), len(workspace.asks)) == (1, 1)
+    await clock.advance(0.2)
+    assert (len(workspace.tasks.working()), len(workspace.asks)) == (0, 0)
+    shown = workspace.tasks.get(task.id).shown()
+    assert all(shown[key].endswith("Z") for key in ("createdAt", "lastUpdatedAt"))
+    assert all(event.created_at.tzinfo is UTC for event in workspace.events.all())

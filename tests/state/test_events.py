@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec import Raw
 
-from emceepee.state.events import EVENT_TYPES
+from emceepee.state.events import EVENT_TYPES, Event
 from emceepee.state.settings import EventSettings
 from tests.state.logs import TestedLog
 
@@ -248,3 +250,40 @@ def test_a_closed_log_is_empty_and_counts_for_nothing() -> None:
     log.close()
     assert len(log) == 0
     assert not log.has_new
+
+
+class NotLookedThrough(dict[int, Event]):
+    """A shelf that fails whoever goes through it."""
+
+    def __iter__(self) -> Iterator[int]:
+        raise AssertionError("looked through")
+
+    def values(self) -> Any:
+        raise AssertionError("looked through")
+
+    items = values
+
+
+@pytest.mark.shows("X-BUG-03")
+def test_whether_something_is_new_and_what_costs_nothing_of_what_is_kept() -> None:
+    log = TestedLog()
+    for _ in range(500):
+        log.add()
+    log.deliver()
+    log._others, log._notifications = NotLookedThrough(log._others), NotLookedThrough(log._notifications)
+    assert not log.has_new
+    assert not log.lease()
+    newest = log.add()
+    assert log.has_new
+    assert log.deliver() == [newest]
+
+
+@pytest.mark.shows("X-BUG-03")
+def test_when_the_last_delivered_one_is_gone_all_that_is_undelivered_comes_and_nothing_twice() -> None:
+    log = TestedLog(SMALL)
+    log.add()
+    log.deliver()
+    made = [log.add() for _ in range(9)]
+    log.evict(1, "total_limit")
+    assert log.deliver() == made
+    assert log.deliver() == []

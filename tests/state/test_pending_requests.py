@@ -46,10 +46,12 @@ def house(clock: FakeClock) -> House:
     return House(clock)
 
 
-@pytest.mark.shows("A-PRQ-01", "X-BUG-17")
+@pytest.mark.shows("A-PRQ-01", "X-BUG-17", "X-PY-08")
 def test_a_request_lives_ten_minutes_unless_said_otherwise(house: House, clock: FakeClock) -> None:
     assert house.ask().deadline == clock.now() + 600
     assert house.asks.next_deadline() == clock.now() + 600
+    unset = house.asks.add("A2", "sampling", "files", SCHEMA, moment(clock), lambda outcome: None, timeout_ms=None)
+    assert unset.timeout_ms == 600_000
 
 
 @pytest.mark.shows("A-PRQ-03", "A-EVT-02", "A-EVT-04")

@@ -89,7 +89,7 @@ async def test_after_sixty_seconds_nobody_waits_and_the_client_is_told() -> None
             await asyncio.gather(sampling(client).sample(hello(), timeout=5), clock.advance(5))
 
 
-@pytest.mark.shows("D-SMP-03", "D-SMP-04")
+@pytest.mark.shows("D-SMP-03", "D-SMP-04", "X-BUG-70")
 async def test_a_client_that_goes_away_ends_the_wait_at_once() -> None:
     clock = FakeClock()
     async with LocalClient(make(clock)) as client:

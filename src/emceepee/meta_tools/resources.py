@@ -8,9 +8,8 @@ The one rule: a resource is always named together with its server, so that no UR
 from __future__ import annotations
 
 from emceepee.backends.catalogue import ListName
-from emceepee.errors import EmceepeeError
 from emceepee.meta_tools import diagrams
-from emceepee.meta_tools.answers import answer, tool_error
+from emceepee.meta_tools.answers import answer
 from emceepee.meta_tools.desk import Desk, known_lists, servers_block
 from emceepee.meta_tools.paging import PAGE_PARAMS, page, with_server
 from emceepee.meta_tools.tool import Asked, Handler, Param, make_tool
@@ -55,28 +54,6 @@ async def _read_resource(desk: Desk, asked: Asked) -> Done:
     return answer(dict(payload.fields()))
 
 
-async def _subscribe(desk: Desk, asked: Asked) -> Done:
-    server, uri = asked.arguments["server"], asked.arguments["uri"]
-    try:
-        await desk.middle.subscriptions.add(asked.scope, server, uri)
-    except EmceepeeError as error:
-        raise tool_error(error, {"serverName": server, "uri": uri}) from error
-    return answer({"success": True, "server": server, "uri": uri, "next": _THEN})
-
-
-async def _unsubscribe(desk: Desk, asked: Asked) -> Done:
-    server, uri = asked.arguments["server"], asked.arguments["uri"]
-    try:
-        was = await desk.middle.subscriptions.remove(asked.scope, server, uri)
-    except EmceepeeError as error:
-        raise tool_error(error, {"serverName": server, "uri": uri}) from error
-    return answer({"success": was, "server": server, "uri": uri, "message": _ENDED if was else _WAS_NONE})
-
-
-_THEN = "When it changes, a notification comes with the next answer or await_activity; then call read_resource."
-_ENDED = "Its changes are told no more"
-_WAS_NONE = "It was not subscribed to"
-
 TOOLS = (
     make_tool(
         "list_resources",
@@ -100,19 +77,5 @@ TOOLS = (
         {"server": _SERVER, "uri": Param("string", required=True)},
         reads_only=True,
         core=True,
-    ),
-    make_tool(
-        "subscribe_resource",
-        "Be told when a resource of list_resources changes.",
-        _subscribe,
-        {"server": _SERVER, "uri": Param("string", required=True)},
-        idempotent=True,
-    ),
-    make_tool(
-        "unsubscribe_resource",
-        "End a subscribe_resource.",
-        _unsubscribe,
-        {"server": _SERVER, "uri": Param("string", required=True)},
-        idempotent=True,
     ),
 )

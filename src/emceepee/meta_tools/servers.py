@@ -1,4 +1,4 @@
-"""Servers: adding, removing, reconnecting, and how each of them stands.
+"""Servers: adding, removing, and how each of them stands.
 
 The one rule: a server that could not be reached leaves no trace (X-BUG-45): what was there before `add_server` is there
 again after it failed.
@@ -36,7 +36,7 @@ async def _add_server(desk: Desk, asked: Asked) -> Done:
     name = definition.name
     if added != "same":
         desk.middle.news.added(name, definition.address, asked.scope, replaced=added == "updated")
-    return answer({"name": name, "result": added} | await _welcome(desk, asked.scope, name, connection))
+    return answer({"name": name, "result": added} | await welcome(desk, asked.scope, name, connection))
 
 
 async def _reached(desk: Desk, asked: Asked) -> tuple[ServerDefinition, str, Connection]:
@@ -119,7 +119,7 @@ def _unreachable(
     )
 
 
-async def _welcome(desk: Desk, scope: Scope, name: ServerName, connection: Connection) -> dict[str, Any]:
+async def welcome(desk: Desk, scope: Scope, name: ServerName, connection: Connection) -> dict[str, Any]:
     """What a model wants to know of a server that it just reached."""
     about = connection.about
     shown = await desk.middle.listing.get(name, scope, "tools", desk.middle.settings.list_timeout)
@@ -137,7 +137,7 @@ async def _welcome(desk: Desk, scope: Scope, name: ServerName, connection: Conne
     return said | {"next": f"Call list_tools with server '{name}' for schemas, then execute_tool."}
 
 
-# -- removing, reconnecting
+# -- removing
 
 
 async def _remove_server(desk: Desk, asked: Asked) -> Done:
@@ -149,15 +149,6 @@ async def _remove_server(desk: Desk, asked: Asked) -> Done:
     closed = await desk.middle.reach.ended(name)
     message = "Server removed" if closed else "Server removed; a connection to it is still closing"
     return answer({"success": True, "name": name, "message": message})
-
-
-async def _reconnect_server(desk: Desk, asked: Asked) -> Done:
-    name = asked.arguments["server"]
-    middle = desk.middle
-    middle.reach.definition(name)
-    await middle.pool.reconnect(name, asked.scope)
-    connection = await middle.reach.connection(name, asked.scope)
-    return answer({"name": name} | await _welcome(desk, asked.scope, name, connection))
 
 
 # -- looking
@@ -211,6 +202,7 @@ async def _get_server_status(desk: Desk, asked: Asked) -> Done:
     working = desk.middle.workspaces.at(asked.scope).tasks.views(name)
     status = desk.middle.pool.status(name, asked.scope)
     said |= {"working_tasks": [task.brief() for task in working]}
+    said["mayAsk"] = sorted(desk.middle.asks.usual(name, asked.scope))
     return answer(said | in_full(status, desk.middle.listing.standing(name, asked.scope)))
 
 
@@ -256,12 +248,5 @@ TOOLS = (
         _SERVER,
         reads_only=True,
         reaches_out=False,
-    ),
-    make_tool(
-        "reconnect_server",
-        "Close your connection to a server and connect anew; its session state is lost. Then call list_tools.",
-        _reconnect_server,
-        _SERVER,
-        idempotent=True,
     ),
 )

@@ -97,7 +97,9 @@ class Directory:
         session = Session(surface, caller, revision, InFlight(self.settings.max_in_flight), self._clock.now())
         session.created_at = self._clock.wall()
         self._sessions[session.id] = session
-        _log.info("session_created", extra={"data": {"sessionId": label(session.id), "surface": surface}})
+        declared = [name for name in ("elicitation", "sampling", "roots") if name in kept]
+        said = {"sessionId": label(session.id), "surface": surface, "mayBeAsked": declared}
+        _log.info("session_created", extra={"data": said})
         return session
 
     def find(self, session_id: SessionId, principal: str, surface: str) -> Session | None:

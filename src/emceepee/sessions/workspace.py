@@ -194,6 +194,7 @@ class Workspace:
             since = self._asked_since.pop(server, None)
             if since is not None:
                 self.tasks.waited(server, since, self.clock.now())
+        self._clear_if_nothing_is_due()
 
     def _wake_at(self, due: float) -> None:
         """One timer, for whatever is due first. Ringing too early does no harm."""
@@ -203,6 +204,11 @@ class Workspace:
             self._timer.cancel()
         self._due = due
         self._timer = self.clock.after(max(0.0, due - self.clock.now()), self._ring)
+
+    def _clear_if_nothing_is_due(self) -> None:
+        if self._timer is not None and not len(self.asks) and not len(self.tasks):
+            self._timer.cancel()
+            self._timer, self._due = None, float("inf")
 
     def _ring(self) -> None:
         self._timer, self._due = None, float("inf")
