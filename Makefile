@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak killed faults chaos lock clean
+.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak soak-holds killed faults chaos lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -96,6 +96,9 @@ faults: .venv/dev  ## servers that break in every way, behind each transport, in
 
 chaos: .venv/dev  ## servers killed, frozen and started at random for three minutes under 32 clients (Linux)
 	$(PY) -m tests.faults.chaos $(ARGS)
+
+soak-holds: .venv/dev  ## ten thousand held calls, most of them abandoned, and a count of what is left
+	$(PY) -m tests.soak.holds $(ARGS)
 
 # --- the house itself
 

@@ -166,6 +166,7 @@ class Gateway:
         self.middle.on_forget = self.holds.forget
         place, carry = self.workspaces.scope_of, self.coming_back.carry
         self.shop = Shop(clock, IMPLEMENTATION, settings.for_front(), place=place, carry=carry)
+        self.shop.returned = self.holds.returned
         self.front = HttpFront(self.shop, self.directory, self.surface, health=self.health)
 
     def surface(self, path: str) -> Surface | None:

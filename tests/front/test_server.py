@@ -174,6 +174,39 @@ async def test_a_call_that_outlives_the_grace_is_told_so() -> None:
         assert b"Shutting down" in await client.rest()
 
 
+async def test_going_down_waits_for_clients_that_were_sent_away_and_for_nobody_else() -> None:
+    back = asyncio.Event()
+
+    async def returned(seconds: float) -> None:
+        assert seconds == 2.0
+        await back.wait()
+
+    async with serving() as served:
+        served.shop.returned = returned
+        served.http.stop()
+        await eventually(lambda: served.shop.leaving)
+        new, old = await served.connect(), await served.connect()
+        new.send_modern(call(id=1))
+        assert (await new.answer())["error"]["data"] == {"reason": "shutting_down"}
+        again = call(id=2)
+        again["params"]["requestState"] = "g1.x.y"
+        old.send_modern(again)
+        assert "result" in await old.answer()
+        back.set()
+        assert await new.rest() == b""
+
+
+async def test_a_second_stop_waits_for_nobody() -> None:
+    async def returned(seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    async with serving(FrontSettings(drain=60.0)) as served:
+        served.shop.returned = returned
+        served.http.stop()
+        await eventually(lambda: served.shop.leaving)
+        served.http.stop()
+
+
 async def test_a_second_stop_ends_at_once() -> None:
     async with serving(FrontSettings(drain=60.0)) as served:
         served.surface._answering = Held()

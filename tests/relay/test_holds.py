@@ -87,6 +87,25 @@ async def test_at_the_end_every_server_is_told_at_once() -> None:
     await stage.close()
 
 
+async def test_who_was_sent_away_is_waited_for_at_the_end_until_he_is_back_or_the_time_is_over() -> None:
+    stage = Stage()
+    await stage.holds.returned(9)
+    told, served = await stage.parked()
+    waiting = asyncio.ensure_future(stage.holds.returned(9))
+    await settle()
+    back = stage.send(stage.call(told, answers_to(told)))
+    await settle()
+    assert not waiting.done()
+    served.ends()
+    await back
+    await asyncio.wait_for(waiting, 1)
+    await stage.parked(n=2)
+    waiting = asyncio.ensure_future(stage.holds.returned(9))
+    await stage.clock.advance(9)
+    await asyncio.wait_for(waiting, 1)
+    await stage.close()
+
+
 @pytest.mark.shows("EB-C12")
 async def test_who_is_given_up_is_told_in_the_workspace_without_what_lets_one_come_back() -> None:
     stage = Stage()

@@ -31,7 +31,12 @@ class AskingServer:
         self.answers = 0
         self.forgetful = False
         """Set by a test: it has lost its session, until it is greeted again."""
-        self._standing: asyncio.Queue[Json] = asyncio.Queue()
+        self._sessions = 0
+        self._standing: dict[str, asyncio.Queue[Json]] = {}
+
+    def _of(self, session: str) -> asyncio.Queue[Json]:
+        """What goes over the standing stream of one session."""
+        return self._standing.setdefault(session, asyncio.Queue())
 
     async def answer(self, asked: Asked) -> Reply:
         if asked.method != "POST":
@@ -49,21 +54,26 @@ class AskingServer:
             return Reply(400, {"content-type": "text/plain"}, b"no session")
         if self.way == "sse" and asked.path == "/mcp":
             return Reply(405)
-        return await self._replied(message)
+        session = asked.path if self.way == "sse" else asked.headers.get("mcp-session-id", "")
+        return await self._replied(message, session)
 
     def _listened(self, asked: Asked) -> Reply:
         if asked.method != "GET" or self.way == "post":
             return Reply(405)
-        return Reply(200, STREAM, self._everything())
+        if self.way == "get":
+            return Reply(200, STREAM, self._everything(asked.headers["mcp-session-id"], b": open\n\n"))
+        self._sessions += 1
+        path = f"/messages/{self._sessions}"
+        return Reply(200, STREAM, self._everything(path, b"event: endpoint\ndata: %s\n\n" % path.encode()))
 
-    async def _everything(self) -> AsyncIterator[bytes]:
-        yield b"event: endpoint\ndata: /messages\n\n" if self.way == "sse" else b": open\n\n"
+    async def _everything(self, session: str, opening: bytes) -> AsyncIterator[bytes]:
+        yield opening
         while True:
-            yield event(await self._standing.get())
+            yield event(await self._of(session).get())
 
-    async def _replied(self, message: Json) -> Reply:
+    async def _replied(self, message: Json, session: str) -> Reply:
         if message["method"] == "tools/call":
-            return self._called(message)
+            return self._called(message, session)
         result: Json = {"tools": [{"name": "ask", "inputSchema": {"type": "object"}}]}
         if message["method"] == "initialize":
             self.declared = message["params"]["capabilities"]
@@ -75,16 +85,18 @@ class AskingServer:
             }
         reply = {"jsonrpc": "2.0", "id": message["id"], "result": result}
         if self.way != "sse":
-            return json_reply(reply, **{"mcp-session-id": "session-1"})
-        self._standing.put_nowait(reply)
+            if not session:
+                self._sessions += 1
+            return json_reply(reply, **{"mcp-session-id": session or f"session-{self._sessions}"})
+        self._of(session).put_nowait(reply)
         return Reply(202)
 
-    def _called(self, message: Json) -> Reply:
+    def _called(self, message: Json, session: str) -> Reply:
         if self.way != "post":
-            self._standing.put_nowait(self.ask)
+            self._of(session).put_nowait(self.ask)
         if self.way != "sse":
             return Reply(200, STREAM, self._on_its_own_stream(message))
-        self.answered.add_done_callback(lambda answered: self._standing.put_nowait(result_of(message, answered)))
+        self.answered.add_done_callback(lambda answered: self._of(session).put_nowait(result_of(message, answered)))
         return Reply(202)
 
     async def _on_its_own_stream(self, message: Json) -> AsyncIterator[bytes]:

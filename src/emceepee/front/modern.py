@@ -22,7 +22,7 @@ from emceepee.front.latest import Latest
 from emceepee.front.modern_tasks import answer_task_request
 from emceepee.front.shop import Shop
 from emceepee.front.telling import Rising, coalescing_key
-from emceepee.protocol.messages import Request, RequestId, write_result
+from emceepee.protocol.messages import INTERNAL_ERROR, Request, RequestId, write_result
 from emceepee.relay.hold import Parked
 from emceepee.relay.surface import Listener, Surface
 from emceepee.relay.task_room import Following
@@ -100,6 +100,8 @@ class ModernDesk:
             read = await self._read(surface, request, principal, headers)
             if isinstance(read, Refusal):
                 return refusal(read)
+            if self._shop.leaving and read.call.state is None:
+                raise ClientFault(INTERNAL_ERROR, "The gateway is shutting down", {"reason": "shutting_down"})
             teller = _Teller(read.token, read.call.log_level, tell)
             outcome = await self._shop.carry(surface, read.call, teller)
             return self._written(request, read.call, outcome, promise)

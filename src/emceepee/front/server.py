@@ -80,6 +80,7 @@ class HttpServer:
         self._tasks = TaskScope("http")
         self._connections = Connections(front.serve, settings, self._clock, self._tasks)
         self._sweeping: Timer | None = None
+        self._returning: asyncio.Task[None] | None = None
 
     @property
     def connections(self) -> int:
@@ -97,6 +98,7 @@ class HttpServer:
             if ready is not None:
                 ready()
             await self._stopping.wait()
+            await self._let_clients_return()
             accepting.close()
             await self._go_down()
         finally:
@@ -113,8 +115,17 @@ class HttpServer:
     def stop(self) -> None:
         """Once: go down in good order. Twice: at once."""
         if self._stopping.is_set():
+            if self._returning is not None:
+                self._returning.cancel()
             self._connections.cut_off()
         self._stopping.set()
+
+    async def _let_clients_return(self) -> None:
+        """Who was sent away with a question may still bring the answer: nobody else could."""
+        shop = self._front.shop
+        shop.leaving = True
+        self._returning = self._tasks.spawn(shop.returned(self._settings.drain), "clients return")
+        await asyncio.wait((self._returning,))
 
     async def _go_down(self) -> None:
         """No new work, a grace for the calls that run, and a word for those that outlive it."""

@@ -35,6 +35,14 @@ def straight(surface: Surface, call: Call, on_notice: OnNotice | None) -> Corout
     return surface.carry(call, on_notice)
 
 
+Returned: TypeAlias = Callable[[float], Coroutine[Any, Any, None]]
+"""Waits until every client who was sent away has come back, at most that long."""
+
+
+async def nobody_is_away(seconds: float) -> None:
+    """Nobody was sent away."""
+
+
 def nowhere(handle: str, principal: str) -> Scope:
     """There are no workspaces."""
     raise not_found(handle)
@@ -49,6 +57,9 @@ class Shop:
     tasks: TaskScope = field(default_factory=lambda: TaskScope("front"))
     place: Place = nowhere
     carry: Carry = straight
+    returned: Returned = nobody_is_away
+    leaving: bool = False
+    """We are about to go down: only clients who come back are served."""
     draining: bool = False
     kept_streams: KeptStreams = field(init=False)
 

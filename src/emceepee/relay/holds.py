@@ -7,6 +7,7 @@ one that waits longest gives way, and where that does not help the server is tol
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from msgspec import Raw
 from emceepee.relay.hold import Hold
 from emceepee.relay.settings import RelaySettings
 from emceepee.runtime.clock import Clock, Timer
+from emceepee.runtime.deadline import Deadline
 from emceepee.runtime.spawn import TaskScope
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.state.events import EventType
@@ -57,6 +59,7 @@ class Holds:
         self._of: dict[str, OrderedDict[str, Hold]] = {}
         self._over: OrderedDict[str, tuple[Hold, Timer]] = OrderedDict()
         self._over_bytes = 0
+        self._emptied: asyncio.Future[None] | None = None
         self.closed = False
 
     def __len__(self) -> int:
@@ -113,6 +116,8 @@ class Holds:
         del own[hold.id]
         if not own:
             del self._of[hold.call.caller.principal]
+        if not self._held and self._emptied is not None and not self._emptied.done():
+            self._emptied.set_result(None)
         if self.closed:
             return
         timer = self.clock.after(self.settings.tombstone, lambda: self._forget(hold.id))
@@ -146,6 +151,20 @@ class Holds:
         _log.info(event, extra={"data": {"kind": kind, "by": "native", "surface": hold.surface.name, **data}})
 
     # -- the end
+
+    async def returned(self, seconds: float) -> None:
+        """Until nothing is held any more, at most that long; what is left is told of by `close`."""
+        if not self._held:
+            return
+        _log.info("waiting_for_held_calls", extra={"data": {"held": len(self._held), "atMost": seconds}})
+        self._emptied = asyncio.get_running_loop().create_future()
+        try:
+            async with Deadline(self.clock, seconds):
+                await self._emptied
+        except TimeoutError:
+            return
+        finally:
+            self._emptied = None
 
     def forget(self, scope: Scope) -> None:
         """Nothing that was called there is waited for any more."""
