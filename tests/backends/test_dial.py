@@ -20,7 +20,7 @@ from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.outcomes import Done
 from emceepee.vocabulary.raw_json import read_value, to_raw
 from tests.support.fake_clock import FakeClock, settle
-from tests.support.scripted_backend import EXIT, SILENT, Fail, ScriptedBackend, Turn
+from tests.support.scripted_backend import EXIT, SILENT, Fail, ScriptedBackend, ScriptedConnection, Turn
 
 
 class House:
@@ -149,6 +149,7 @@ async def test_a_server_of_only_later_revisions_is_named_incompatible_and_never_
     await house.backends.close()
 
 
+@pytest.mark.shows("X-BUG-29")
 @pytest.mark.parametrize(
     ("welcome", "says"),
     [
@@ -157,7 +158,15 @@ async def test_a_server_of_only_later_revisions_is_named_incompatible_and_never_
         (Fail(-32603, "out of order"), "refused initialize: out of order"),
     ],
 )
-async def test_a_handshake_that_fails_says_why_and_leaves_nothing_open(welcome: Any, says: str) -> None:
+async def test_a_handshake_that_fails_says_why_and_leaves_nothing_open(
+    welcome: Any, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: set[ScriptedConnection] = set()
+
+    def note(connection: ScriptedConnection) -> None:
+        closed.add(connection)
+
+    monkeypatch.setattr(ScriptedConnection, "closed", note)
     house = House(ScriptedBackend("legacy", {"initialize": welcome}))
     with pytest.raises(BackendFault, match=says):
         await house.connect()
@@ -165,6 +174,8 @@ async def test_a_handshake_that_fails_says_why_and_leaves_nothing_open(welcome: 
     assert status.state == "error"
     assert says in (status.last_error or "")
     assert len(house.backends.pool) == 0
+    assert closed == {connection for connection in house.backend.connections if connection.channel is not None}
+    assert closed
     await house.backends.close()
 
 

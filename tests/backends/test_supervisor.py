@@ -191,7 +191,71 @@ async def test_what_is_closed_on_purpose_is_no_loss_and_never_comes_back() -> No
     await house.pool.close()
 
 
-@pytest.mark.shows("X-BUG-29", "X-BUG-30")
+@pytest.mark.shows("X-BUG-31")
+@pytest.mark.parametrize("how", ["drop", "release", "reconnect", "close"])
+async def test_a_link_that_tells_its_end_while_it_is_closed_on_purpose_is_not_heard(how: str) -> None:
+    house = House()
+
+    def talkative(link: FakeLink) -> None:
+        close = link.close
+
+        async def tell_and_close() -> None:
+            link.lose()
+            await close()
+
+        link.close = tell_and_close  # type: ignore[method-assign]
+
+    house.dialer.made = talkative
+    await house.connect()
+    match how:
+        case "drop":
+            await house.pool.drop("files")
+        case "release":
+            await house.pool.release("s1")
+        case "reconnect":
+            await house.pool.reconnect("files", "s1")
+        case _:
+            await house.pool.close()
+    await house.clock.advance(600)
+    assert ("lost", "s1") not in house.told
+    assert house.dialer.dials == (2 if how == "reconnect" else 1)
+    await house.pool.close()
+
+
+@pytest.mark.shows("X-BUG-31", "X-BUG-32")
+@pytest.mark.parametrize("how", ["drop", "release", "reconnect"])
+async def test_nothing_is_tried_any_more_for_who_gave_up_while_it_was_waited_for(how: str) -> None:
+    house = House()
+    await house.connect()
+    house.dialer.fault = REFUSED
+    house.link.lose()
+    await settle()
+    assert house.status().life == "waiting"
+    house.dialer.fault = None
+    if how == "drop":
+        await house.pool.drop("files")
+    elif how == "release":
+        await house.pool.release("s1")
+    else:
+        await house.pool.reconnect("files", "s1")
+    await house.clock.advance(30)
+    assert house.dialer.dials == (2 if how == "reconnect" else 1)
+    await house.pool.close()
+    assert house.clock.waiting == 0
+
+
+@pytest.mark.shows("X-BUG-43")
+async def test_closing_one_that_hangs_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emceepee.backends.supervisor.CLOSE_SECONDS", 0.01)
+    house = House()
+    await house.connect()
+    house.link.close = asyncio.Event().wait  # type: ignore[assignment,method-assign]
+    async with asyncio.timeout(5):
+        await house.pool.drop("files")
+    await house.pool.close()
+
+
+@pytest.mark.shows("X-BUG-30")
 async def test_a_link_that_was_lost_before_it_was_handed_over_is_not_called_connected() -> None:
     house = House()
     house.dialer.made = lambda link: link.lose()
