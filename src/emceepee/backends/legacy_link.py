@@ -18,12 +18,13 @@ from emceepee.backends.hearing import CallHearing
 from emceepee.backends.http_answers import SessionGone
 from emceepee.backends.link_asks import LinkAsks
 from emceepee.backends.recovery import Identity
+from emceepee.backends.required_tasks import RequiredTasks
 from emceepee.backends.streamable_http import HttpTransport
 from emceepee.backends.transport import GET, PIPE, Origin
 from emceepee.eras.legacy import towards_backend as wire
 from emceepee.eras.legacy.asks import COMPLETE
 from emceepee.eras.modern.towards_backend import filter_tools
-from emceepee.errors import BackendFault, BackendUnavailable, BackendViolation
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, BackendViolation
 from emceepee.protocol.inbound import Debt
 from emceepee.protocol.messages import Failure, Result
 from emceepee.protocol.outbound import Asked
@@ -33,11 +34,12 @@ from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.asks import CLOSED, DISCONNECTED, RECONNECTED, AskDoor
 from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName
-from emceepee.vocabulary.notices import NOTHING, Interest, LogLine, Notice, ResourceUpdated
+from emceepee.vocabulary.notices import NOTHING, Interest, ListChanged, LogLine, Notice, ResourceUpdated
 from emceepee.vocabulary.outcomes import Answered, Begun, Outcome
 from emceepee.vocabulary.raw_json import write
 
 HANDSHAKE_SECONDS = 30.0
+MOST_PAGES = 100
 SMALL_REQUEST_SECONDS = 10.0
 """For what we ask on our own account: a level, a subscription."""
 
@@ -63,6 +65,7 @@ class LegacyLink:
         self._ids = ids
         self._on_lost = on_lost
         self._asks = LinkAsks(conversation, door)
+        self._required = RequiredTasks(conversation)
         self._about = About()
         self._wants: dict[Connection, Interest] = {}
         self._level: LogLevel | None = None
@@ -122,6 +125,7 @@ class LegacyLink:
         except ValueError as error:
             raise BackendViolation(self._server, f"its answer to initialize is no welcome: {error}") from None
         self._asks.revision = self._about.revision
+        self._required.met(self._about)
         if self._http is not None:
             self._http.protocol_version = self._about.revision
         await self._conversation.tell("notifications/initialized")
@@ -134,6 +138,8 @@ class LegacyLink:
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float, level: LogLevel | None) -> Answered:
         if call.log_level is not None:
             await self._at_least(call.log_level)
+        if self._knows_too_little_for(call):
+            await self._learn_tools()
         if self.turn is not None and call.method in MAY_ASK:
             async with self.turn:
                 return await self._carried(call, on_notice, timeout)
@@ -150,6 +156,8 @@ class LegacyLink:
     ) -> Begun | None:
         if self.turn is not None or (call.log_level is not None and self._too_quiet_for(call.log_level)):
             return None
+        if self._knows_too_little_for(call):
+            return None
         carried = Carried(self, self._conversation, call, on_notice, timeout, ended)
         carried.ask()
         return carried
@@ -158,21 +166,27 @@ class LegacyLink:
 
     def ask(self, carried: Carried) -> Asked:
         call, on_notice = carried.call, carried.on_notice
+        method, said = call.method, call
+        if self._required.offered and method == "tools/call":
+            method, said = self._required.question(carried)
         revision = self._about.revision
         span = self._ids.span() if "traceparent" in call.meta else None
         wants_progress = call.wants_progress and on_notice is not None
         marks = self.marks
         return self._conversation.begin(
-            call.method,
-            (lambda name: wire.write_call(call, name if wants_progress else None, revision, span, marks and name))
+            method,
+            (lambda name: wire.write_call(said, name if wants_progress else None, revision, span, marks and name))
             if wants_progress or marks
-            else wire.write_call(call, None, revision, span),
+            else wire.write_call(said, None, revision, span),
             carried.timeout,
             carried,
             hearing=None if on_notice is None and not self._asks.profile else self._hearing(call, on_notice),
         )
 
-    def read(self, carried: Carried, answer: Result | Failure) -> Outcome:
+    def read(self, carried: Carried, answer: Result | Failure) -> Outcome | None:
+        if self._required.offered and carried.call.method == "tools/call" and self._required.goes_on(carried, answer):
+            carried.ask_again()
+            return None
         return self._outcome(carried.call, answer, self._about.revision)
 
     def failed(self, carried: Carried, fault: BackendFault) -> BackendFault:
@@ -180,11 +194,13 @@ class LegacyLink:
             fault = self._expired(fault)
         else:
             self._asks.call_is_over(carried.call)
+        self._required.given_up(carried)
         if self.alive:
             self.on_doubt(self, fault)
         return fault
 
     def given_up(self, carried: Carried) -> None:
+        self._required.given_up(carried)
         self._asks.call_is_over(carried.call)
 
     def _expired(self, gone: SessionGone) -> BackendUnavailable:
@@ -218,7 +234,33 @@ class LegacyLink:
         except ValueError as error:
             raise BackendViolation(self._server, f"its answer to {call.method} cannot be taken: {error}") from None
         # Header annotations mean nothing in this era; an invalid one must not cost a modern client the tool.
-        return filter_tools(done, "pipe").done if call.method == "tools/list" else done
+        if call.method != "tools/list":
+            return done
+        if self._required.offered:
+            self._required.note(done.payload)
+        return filter_tools(done, "pipe").done
+
+    def _knows_too_little_for(self, call: Call) -> bool:
+        """Of a server that runs tools as tasks: which of them it runs no other way."""
+        return self._required.offered and not self._required.listed and call.method == "tools/call"
+
+    async def _learn_tools(self) -> None:
+        params: dict[str, object] = {}
+        for _ in range(MOST_PAGES):
+            try:
+                answer = await self._small("tools/list", params)
+            except BackendTimeout:
+                # Without its list it still says with its refusal what it wants.
+                return
+            if isinstance(answer, Failure):
+                self._required.listed = True
+                return
+            page = wire.read_done("tools/list", answer.result, self._about.revision, answer.fields).payload
+            self._required.note(page)
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return
+            params = {"cursor": cursor}
 
     async def _small(self, method: str, params: dict[str, object]) -> Result | Failure:
         try:
@@ -286,6 +328,8 @@ class LegacyLink:
         self._changed(notice)
 
     def _changed(self, notice: Notice) -> None:
+        if isinstance(notice, ListChanged) and notice.kind == "tools":
+            self._required.forget()
         for who, interest in list(self._wants.items()):
             if not isinstance(notice, ResourceUpdated) or _covers(interest.uris, notice.uri):
                 who.told(notice)

@@ -1,7 +1,7 @@
 """Tasks as 2025-11-25 has them, where they were an experiment: asked for by clients, and what they are told.
 
-Not here: whose tasks they are (`relay.task_room`), and tasks of backends (`far_tasks`). The one rule: no other revision
-of this era is told of a task.
+Not here: whose tasks they are (`relay.task_room`), and tasks of backends (`far_tasks.py`). The one rule: no other
+revision of this era is told of a task.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tasks as the extension of this era has them: asked about by modern clients, and what they are told.
 
-Not here: whose tasks they are (`relay.task_room`), and tasks of backends (`far_tasks`). The one rule: whoever did not
-declare the extension with a request is told of no task in its answer, whatever an earlier request declared.
+Not here: whose tasks they are (`relay.task_room`), and tasks of backends (`far_tasks.py`). The one rule: whoever did
+not declare the extension with a request is told of no task in its answer, whatever an earlier request declared.
 """
 
 from __future__ import annotations
