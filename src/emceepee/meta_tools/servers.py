@@ -202,7 +202,6 @@ async def _get_server_status(desk: Desk, asked: Asked) -> Done:
     working = desk.middle.workspaces.at(asked.scope).tasks.views(name)
     status = desk.middle.pool.status(name, asked.scope)
     said |= {"working_tasks": [task.brief() for task in working]}
-    said["mayAsk"] = sorted(desk.middle.asks.usual(name, asked.scope))
     return answer(said | in_full(status, desk.middle.listing.standing(name, asked.scope)))
 
 
