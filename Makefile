@@ -9,7 +9,7 @@ HOUSE := $(addprefix tests/test_,$(addsuffix .py,imports file_pairs shape docs a
 SOURCES := src tests tools $(wildcard bench) $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak soak-holds killed faults chaos lock clean
+.PHONY: help venv run test soak-state corpus check fmt docs acceptance conformance interop bench soak soak-holds killed faults chaos lock clean bench-dead
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -84,6 +84,9 @@ demo-model: .venv/model  ## a real small model in this process, without key or n
 
 bench: .venv/interop  ## calls/s, latency, CPU and memory, side by side
 	$(PY) -m bench $(ARGS)
+
+bench-dead: .venv/dev  ## whether five dead servers slow down greetings, lists, and calls to five living ones (Linux)
+	$(PY) -m bench.dead $(ARGS)
 
 soak: .venv/dev  ## twice a thousand sessions and ten thousand calls, and a count of what is left (Linux)
 	$(PY) -m tests.soak $(ARGS)

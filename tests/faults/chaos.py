@@ -233,15 +233,22 @@ class Chaos:
     # -- afterwards
 
     async def _all_answer(self, gateway: Program) -> None:
+        """To a session that ends, and to modern clients, whose connections are kept for all of them."""
         for name in SERVERS:
-            client = await LegacyWire.arrive(gateway.port, f"/servers/{name}/mcp")
-            began, ending = time.monotonic(), ""
-            while ending != "ok" and time.monotonic() - began < DEADLINE:
-                asked = {"name": "slow", "arguments": {"key": f"last-{name}-{time.monotonic()}", "seconds": 0}}
-                ending = outcome_of(await client.call("tools/call", asked))
-            if ending != "ok":
-                self.report.wrong.append(f"{name} did not come back: {ending}")
+            path = f"/servers/{name}/mcp"
+            await self._answers(name, ModernWire(gateway.port, path))
+            client = await LegacyWire.arrive(gateway.port, path)
+            await self._answers(name, client)
             await client.end()
+
+    async def _answers(self, name: str, client: LegacyWire | ModernWire) -> None:
+        began, ending = time.monotonic(), ""
+        while ending != "ok" and time.monotonic() - began < DEADLINE:
+            asked = {"name": "slow", "arguments": {"key": f"last-{name}-{time.monotonic()}", "seconds": 0}}
+            ending = outcome_of(await client.call("tools/call", asked))
+        if ending != "ok":
+            self.report.wrong.append(f"{name} did not come back: {ending}")
+        if isinstance(client, ModernWire):
             client.wire.leave()
 
     def _no_growth(self) -> None:
