@@ -84,6 +84,7 @@ ARROWS: dict[str, dict[str, str]] = {
         "state.kept_tasks": "a Protocol to keep",
         "state.tasks": "what a task looks like",
         "backends.kept_servers": "a Protocol to keep",
+        "sessions.kept_handles": "a Protocol to keep",
         "backends.definition": "what a server looks like",
     },
     "relay": MIDDLE,

@@ -211,6 +211,7 @@ class Gateway:
             self.backends.dialer.keep_in(Shelf(kept.database, "era", self._clock))
         one_person = is_loopback(self.settings.host)
         self.workspaces.owner_of = self._owner_of
+        self.workspaces.know_again(kept.handles)
         self.workspaces.inheritance = Inheritance(kept.tasks, bounds, now, of_sessions=one_person)
 
     def _owner_of(self, scope: Scope) -> Owner:
@@ -373,7 +374,7 @@ def _remember(gateway: Gateway, state: Path | None) -> None:
     if state is None:
         return
     try:
-        gateway.remember(open_kept(state))
+        gateway.remember(open_kept(state, gateway.middle.clock))
     except Unusable as fault:
         _log.warning("state_not_kept", extra={"data": {"file": str(state), "reason": str(fault)}})
 

@@ -12,6 +12,7 @@ import pytest
 from emceepee.backends.definition import HttpEndpoint, ServerDefinition
 from emceepee.backends.kept_servers import InMemoryServers
 from emceepee.config.settings import DEFAULTS
+from emceepee.sessions.kept_handles import InMemoryHandles
 from emceepee.state.kept_tasks import GATEWAY_ENDED, InMemoryTasks
 from emceepee.storage.kept import Kept
 from tests.conversations.house import House, let_run
@@ -28,6 +29,7 @@ class Runs:
     def __init__(self) -> None:
         self.tasks = InMemoryTasks()
         self._servers = InMemoryServers()
+        self._handles = InMemoryHandles()
         self.settings = DEFAULTS
 
         self._running: House | None = None
@@ -37,7 +39,7 @@ class Runs:
         """The gateway, and what lets its server answer."""
         go = self._go = asyncio.Event()
         backend = ScriptedBackend(answers={"tools/call": Late(DONE, go)})
-        house = House({"files": backend}, settings=self.settings, kept=Kept(self._servers, self.tasks))
+        house = House({"files": backend}, settings=self.settings, kept=Kept(self._servers, self.tasks, self._handles))
         self._running = house
         return house, go
 
@@ -230,3 +232,40 @@ async def test_a_server_that_was_added_is_there_again(runs: Runs) -> None:
 
 def _added() -> ServerDefinition:
     return ServerDefinition("added", HttpEndpoint("http://127.0.0.1:9/mcp", (("Authorization", "secret"),)))
+
+
+async def test_a_handle_is_good_in_the_next_run_for_whoever_was_given_it(runs: Runs) -> None:
+    house, go = runs.start()
+    client = await meta(house)
+    handle = (await client.use("open_workspace")).said["workspace"]
+    task_id = (await client.use("execute_tool", **SLOW, workspace=handle)).said["task"]["taskId"]
+    go.set()
+    await let_run()
+    closed = (await client.use("open_workspace")).said["workspace"]
+    await client.use("close_workspace", workspace=closed)
+    await runs.kill()
+    house, _ = runs.start()
+    client = await meta(house)
+    told = await client.use("get_task_result", task_id=task_id, workspace=handle)
+    assert (told.own, told.kinds) == (["finished"], ["task_completed"])
+    for gone in (closed, "ws_NEVER"):
+        assert (await client.use("list_tasks", workspace=gone)).is_error
+    await runs.kill()
+    house, _ = runs.start()
+    client = await meta(house)
+    assert not (await client.use("list_tasks", workspace=handle)).is_error
+    await runs.end()
+
+
+async def test_a_handle_that_nobody_comes_with_is_forgotten_in_time(runs: Runs) -> None:
+    house, _ = runs.start()
+    handle = (await (await meta(house)).use("open_workspace")).said["workspace"]
+    await runs.kill()
+    house, _ = runs.start()
+    await house.clock.advance(DEFAULTS.timeouts.workspace_idle)
+    house.gateway.workspaces.sweep()
+    assert (await (await meta(house)).use("list_tasks", workspace=handle)).is_error
+    await runs.kill()
+    house, _ = runs.start()
+    assert (await (await meta(house)).use("list_tasks", workspace=handle)).is_error
+    await runs.end()

@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from emceepee.backends.definition import HttpEndpoint, InProcess, Launch, ServerDefinition, StdioLaunch
 from emceepee.backends.kept_servers import ServerStore
+from emceepee.sessions.kept_handles import HandleStore
 from emceepee.state.kept_tasks import KeptTask, Owner, TaskStore, broken_off
 from emceepee.state.tasks import TaskView
 from emceepee.vocabulary.outcomes import Failed
@@ -89,3 +90,15 @@ class ServerStoreContract:
         servers.remove("a")
         servers.remove("a")
         assert servers.all() == []
+
+
+class HandleStoreContract:
+    def test_what_was_put_is_known_by_its_place_until_it_is_removed(self, handles: HandleStore) -> None:
+        assert handles.all() == {}
+        handles.put("p1", "ann")
+        handles.put("p2", "bob")
+        handles.put("p1", "cy")
+        assert handles.all() == {"p1": "cy", "p2": "bob"}
+        handles.remove("p1")
+        handles.remove("p1")
+        assert handles.all() == {"p2": "bob"}

@@ -17,6 +17,7 @@ from emceepee.runtime.spawn import TaskScope
 from emceepee.sessions.expiry import is_idle
 from emceepee.sessions.handles import is_handle, make_handle, may_name, not_found, scope_of_name
 from emceepee.sessions.inheritance import Inheritance
+from emceepee.sessions.kept_handles import HandleStore
 from emceepee.sessions.settings import SessionSettings
 from emceepee.sessions.workspace import Workspace
 from emceepee.state.events import EventType
@@ -60,6 +61,9 @@ class Workspaces:
         self.process_ends = False
         """Whether what ends from now on ends only because the process does: then its tasks are kept."""
         self.inheritance: Inheritance | None = None
+        self._handles: HandleStore | None = None
+        self._asleep: dict[str, str] = {}
+        self._asleep_since = 0.0
         self.owner_of: Callable[[Scope], Owner] = lambda scope: Owner(scope, place_of(scope))
         self.on_made: Callable[[Workspace], None] = lambda workspace: None
         self.end_all: End = self.end
@@ -135,7 +139,14 @@ class Workspaces:
     def open(self, principal: str) -> Workspace:
         """A new one, which its handle finds again. Raises `LimitReached`."""
         handle = make_handle(self._secret())
-        return self._make_for(principal, handle)
+        workspace = self._make_for(principal, handle)
+        if self._handles is not None:
+            self._handles.put(place_of(handle), principal)
+        return workspace
+
+    def know_again(self, handles: HandleStore) -> None:
+        """Those of earlier runs lead to a workspace again, those of this run will in later ones."""
+        self._handles, self._asleep, self._asleep_since = handles, handles.all(), self._clock.now()
 
     def _make_for(self, principal: str, scope: Scope) -> Workspace:
         # Whose it is has to be known while it is made.
@@ -149,9 +160,26 @@ class Workspaces:
     def scope_of(self, handle: str, principal: str) -> Scope:
         """The scope behind a handle of this principal's, in use from now on. Raises `ClientFault`."""
         if self._owners.get(handle) != principal:
-            raise not_found(handle)
+            self._wake_up(handle, principal)
         self.at(handle)
         return handle
+
+    def _wake_up(self, handle: Scope, principal: str) -> None:
+        place = place_of(handle)
+        if not is_handle(handle) or handle in self._owners or self._asleep.get(place) != principal:
+            raise not_found(handle)
+        self._make_for(principal, handle)
+        del self._asleep[place]
+
+    def _forget_the_sleeping(self) -> None:
+        """Nobody has come with these for as long as a workspace lives that nobody uses."""
+        over, self._asleep = self._asleep, {}
+        for place in over:
+            self._forget_handle(place)
+
+    def _forget_handle(self, place: str) -> None:
+        if self._handles is not None and not self.process_ends:
+            self._handles.remove(place)
 
     def scope_of_path(self, name: str, principal: str) -> Scope:
         """The same for what a path ends in: a handle, or a name, which has a workspace from its first use on."""
@@ -200,7 +228,8 @@ class Workspaces:
             self.inheritance.give_back(workspace.scope, unseen)
 
     def _take_out(self, scope: Scope) -> Workspace | None:
-        self._owners.pop(scope, None)
+        if self._owners.pop(scope, None) is not None and is_handle(scope):
+            self._forget_handle(place_of(scope))
         return self._at.pop(scope, None)
 
     # -- idleness
@@ -232,6 +261,8 @@ class Workspaces:
             self._sweeping.spawn(self._ended(workspace, named), "close idle")
         if self.inheritance is not None:
             self.inheritance.expire(self._clock.wall())
+        if now - self._asleep_since >= self._bounds.workspace_idle:
+            self._forget_the_sleeping()
         return len(idle)
 
     def _limit(self, scope: Scope) -> float:

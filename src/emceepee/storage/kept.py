@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emceepee.backends.kept_servers import ServerStore
+from emceepee.runtime.clock import Clock
+from emceepee.sessions.kept_handles import HandleStore
 from emceepee.state.kept_tasks import TaskStore
 from emceepee.storage.database import Database
+from emceepee.storage.handles import SqliteHandles
 from emceepee.storage.servers import SqliteServers
 from emceepee.storage.tasks import SqliteTasks
 
@@ -20,6 +23,7 @@ from emceepee.storage.tasks import SqliteTasks
 class Kept:
     servers: ServerStore
     tasks: TaskStore
+    handles: HandleStore
     database: Database | None = None
     """For what a part keeps in a table or on a shelf of its own; None in tests that keep things in memory."""
 
@@ -31,7 +35,8 @@ class Kept:
         return "failing" if self.database is not None and self.database.failing else "kept"
 
 
-def open_kept(path: Path) -> Kept:
+def open_kept(path: Path, clock: Clock) -> Kept:
     """Raises `Unusable`."""
     database = Database(path)
-    return Kept(SqliteServers(database), SqliteTasks(database), database, database.close)
+    servers, tasks, handles = SqliteServers(database), SqliteTasks(database), SqliteHandles(database, clock)
+    return Kept(servers, tasks, handles, database, database.close)

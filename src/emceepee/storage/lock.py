@@ -43,7 +43,7 @@ class FileLock:
             self.release()
             raise Taken(holder) from None
         os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0) if hasattr(os, "pwrite") else None
+        os.write(self._fd, f"{os.getpid()}\n".encode())
 
     def release(self) -> None:
         """Idempotent."""
