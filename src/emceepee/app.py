@@ -24,7 +24,7 @@ from emceepee.backends.dial import Doors, ServerDialer
 from emceepee.backends.http_client import HttpClient
 from emceepee.backends.in_memory import InProcessServer
 from emceepee.backends.pool import Pool
-from emceepee.backends.registry import Registry
+from emceepee.backends.registry import Change, Registry
 from emceepee.config.load import Loaded, Source
 from emceepee.config.settings import DEFAULTS, Limits, Settings, is_loopback
 from emceepee.errors import ClientFault
@@ -153,7 +153,9 @@ class Gateway:
             self.workspaces.on_made = AutoConnect(self.middle.reach).begin
         self.meta = MetaSurface(self.middle)
         self.direct = Direct(self.middle)
-        self._transparent: dict[ServerName, Transparent] = {}
+        self._surfaces: dict[str, Surface] = {"/mcp": self.meta, "/direct/mcp": self.direct}
+        """By path: looked up for each request."""
+        self.registry.watch(self._forget_surface)
         self.directory = Directory(clock, ids, settings.for_sessions())
         self.middle.asks.native_of = self.directory.asks_of
         self.middle.asks.ear_of = self.directory.ear_of
@@ -171,7 +173,7 @@ class Gateway:
 
     def surface(self, path: str) -> Surface | None:
         """What lives at a path, or None. Each can be had in a workspace of its own: `/mcp/w/NAME`."""
-        surface = self._plain(path)
+        surface = self._surfaces.get(path) or self._plain(path)
         if surface is not None:
             return surface
         base, _, name = path.rpartition("/w/")
@@ -180,22 +182,16 @@ class Gateway:
 
     def _plain(self, path: str) -> Surface | None:
         """A server's surface exists as long as the server does."""
-        if path == "/mcp":
-            return self.meta
-        if path == "/direct/mcp":
-            return self.direct
-        if path.startswith("/servers/") and path.endswith("/mcp"):
-            return self._of_server(path[len("/servers/") : -len("/mcp")])
-        return None
-
-    def _of_server(self, name: ServerName) -> Surface | None:
-        if self.registry.get(name) is None:
-            self._transparent.pop(name, None)
-            return None
-        surface = self._transparent.get(name)
-        if surface is None:
-            surface = self._transparent[name] = Transparent(self.middle, name)
+        surface = self._surfaces.get(path)
+        if surface is None and path.startswith("/servers/") and path.endswith("/mcp"):
+            name = path[len("/servers/") : -len("/mcp")]
+            if self.registry.get(name) is not None:
+                surface = self._surfaces[path] = Transparent(self.middle, name)
         return surface
+
+    def _forget_surface(self, change: Change) -> None:
+        if change.kind == "removed":
+            self._surfaces.pop(f"/servers/{change.name}/mcp", None)
 
     def _principal_of(self, scope: Scope) -> Scope:
         """A scope that is neither a session nor a named workspace is a principal itself."""
@@ -248,7 +244,7 @@ class Gateway:
     async def call_tool(self, server: ServerName, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The result of one call by the program that this gateway is part of; `isError` is in it. Nobody is behind it
         who could be asked, but configured models answer. Raises `EmceepeeError`, also for what the server refuses."""
-        surface = self._of_server(server)
+        surface = self._plain(f"/servers/{server}/mcp")
         if surface is None:
             raise ClientFault(_INVALID_PARAMS, f"Server '{server}' not found")
         call = Call("tools/call", {"name": to_raw(tool), "arguments": to_raw(arguments)}, Caller())

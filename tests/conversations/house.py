@@ -24,6 +24,7 @@ from emceepee.vocabulary.raw_json import read_value
 from tests.support.asgi_client import AsgiAnswer, AsgiClient
 from tests.support.fake_clock import FakeClock, settle
 from tests.support.scripted_backend import ScriptedBackend
+from tests.support.wire_client import WireClient
 
 Json: TypeAlias = dict[str, Any]
 
@@ -47,6 +48,7 @@ class House:
         affinity: Affinity = "workspace",
         auto_connect: bool = False,
         kept: Kept | None = None,
+        over_wire: bool = False,
     ) -> None:
         """Nothing connects by itself unless the test wants that. `kept` is what outlives it."""
         self.clock = FakeClock()
@@ -58,9 +60,11 @@ class House:
         if kept is not None:
             self.gateway.remember(kept)
         self._clients: list[AsgiClient] = []
+        self.over_wire = over_wire
+        """Whether clients come by our own wire, where calls that need not wait are served without a task."""
 
     def http(self, path: str) -> AsgiClient:
-        client = AsgiClient(self.gateway.front, path)
+        client = (WireClient if self.over_wire else AsgiClient)(self.gateway.front, path)
         self._clients.append(client)
         return client
 

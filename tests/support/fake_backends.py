@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from emceepee.backends.carried import OnOutcome
 from emceepee.backends.definition import HttpEndpoint, ServerDefinition
 from emceepee.backends.lifecycle import State, Status
 from emceepee.backends.registry import Registry
@@ -25,7 +26,7 @@ from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.notices import Interest, Notice
-from emceepee.vocabulary.outcomes import CacheHints, Done, Failed, Outcome
+from emceepee.vocabulary.outcomes import Begun, CacheHints, Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import Fields, Payload, read_value, to_raw
 from tests.support.fake_clock import FakeClock
 
@@ -54,6 +55,7 @@ class FakeServer:
     hints: CacheHints | None = None
     page_size: int = 1000
     answer: Answer | None = None
+    at_once: Callable[[Call, OnOutcome], Begun | None] | None = None
     fault: EmceepeeError | None = None
     hangs: bool = False
     deliverable: Interest | None = None
@@ -91,6 +93,12 @@ class FakeConnection:
         if self.server.answer is None:
             return Done(Payload.of({"content": [{"type": "text", "text": "ok"}]}))
         return await self.server.answer(call, on_notice)
+
+    def begin(self, call: Call, on_notice: OnNotice | None, timeout: float, ended: OnOutcome) -> Begun | None:
+        if self.server.at_once is None:
+            return None
+        self.server.asked.append(call)
+        return self.server.at_once(call, ended)
 
     def _list(self, call: Call) -> Outcome:
         key = LIST_KEYS[call.method]
@@ -150,6 +158,9 @@ class FakePool:
         self.connects[key] = self.connects.get(key, 0) + 1
         self.errors.pop(key, None)
         return self.connections.setdefault(key, FakeConnection(fake))
+
+    def ready(self, server: str, scope: str, profile: AskProfile | None = None) -> FakeConnection | None:
+        return self.connections.get((server, scope))
 
     def status(self, server: str, scope: str) -> Status:
         key = server, scope

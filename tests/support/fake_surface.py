@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 from msgspec import Raw
 
-from emceepee.relay.surface import Description, OnNotice
+from emceepee.relay.surface import Description, OnEnd, OnNotice, Unknown
 from emceepee.relay.task_room import TaskRoom
 from emceepee.runtime.ids import Ulids
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope
 from emceepee.vocabulary.notices import Interest, Notice
-from emceepee.vocabulary.outcomes import Done, Outcome
+from emceepee.vocabulary.outcomes import Begun, Done, Outcome
 from emceepee.vocabulary.raw_json import Payload, to_raw
 from tests.support.fake_clock import FakeClock
 
@@ -51,6 +51,7 @@ class FakeSurface:
 
     def __init__(self, answering: Answering | None = None) -> None:
         self._answering = answering
+        self.beginning: Callable[[Call, OnNotice | None, OnEnd], Begun | None] | None = None
         self.calls: list[Call] = []
         self.running = 0
         self.cancelled: list[Call] = []
@@ -89,6 +90,10 @@ class FakeSurface:
     def repeatable(self, call: Call) -> bool:
         return self.harmless
 
+    def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
+        """Not in the ordinary way only where the test says so."""
+        return None if self.beginning is None else self.beginning(call, on_notice, ended)
+
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> FakeListener:
         if self.refusal is not None:
             raise self.refusal
@@ -106,6 +111,9 @@ class FakeSurface:
 
     async def roots_changed(self, caller: Caller) -> None:
         self.roots_told.append(caller.scope)
+
+    def schema_at_hand(self, caller: Caller, tool: str) -> Raw | Unknown | None:
+        return self.schemas.get(tool)
 
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
         return self.schemas.get(tool)

@@ -181,7 +181,10 @@ class Connection:
         """`request` for one who does not wait; see `Link.begin`."""
         if self.leases is not None:
             return None
-        return self._live().begin(call, on_notice, timeout, self._level, ended)
+        link = self._link
+        if link is None or not link.alive:
+            link = self._live()
+        return link.begin(call, on_notice, timeout, self._level, ended)
 
     async def want(self, interest: Interest) -> Interest:
         """Replace what this scope wants to be told of; returns what the server can deliver of it."""

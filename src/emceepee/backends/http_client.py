@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 from weakref import WeakValueDictionary
 
+import msgspec
+
 from emceepee.backends.http_address import Address, write_lines
 from emceepee.backends.http_connection import Connection, Exchange, HttpFault, Receiver
 from emceepee.backends.http_opening import client_tls, open_connection
@@ -71,8 +73,7 @@ class Route:
         return f"{method} {start} HTTP/1.1\r\n".encode("ascii") + write_lines((*lines, *headers))
 
 
-@dataclass(slots=True)
-class HttpRequest:
+class HttpRequest(msgspec.Struct, eq=False):
     """What is sent. `urgent` may use the spare connections; `repeatable` is sent again when a kept connection died."""
 
     route: Route

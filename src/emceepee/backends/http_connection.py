@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
 
 import httptools
 
+from emceepee.framing.known_head import KnownHead, known_head
+
 if TYPE_CHECKING:
     from emceepee.backends.http_client import HttpRequest
 
@@ -155,10 +157,12 @@ class Connection(asyncio.Protocol):
         "_interim",
         "_keep",
         "_keeper",
+        "_known",
         "_parser",
         "_paused",
         "_poll",
         "_received",
+        "_status",
         "_surplus",
         "_transport",
         "_until_eof",
@@ -176,6 +180,9 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._poll: select.poll | None = None
         self._headers: Headers = {}
+        self._known: KnownHead | None = None
+        """The head of the last answer, of which `_headers` are."""
+        self._status = 0
         self.exchange: Exchange | None = None
         self.ended = False
         self.used = 0
@@ -315,7 +322,11 @@ class Connection(asyncio.Protocol):
             # Nobody asked: a farewell such as 408, or an answer too many. It must not answer the next request.
             self.hang_up()
             return
-        self._received = True
+        fresh, self._received = not self._received, True
+        if fresh and self._known is not None and self._recognised(data):
+            if self._complete:
+                self._finish()
+            return
         self._barren += len(data)
         self._feeding = True
         try:
@@ -328,17 +339,41 @@ class Connection(asyncio.Protocol):
         finally:
             self._feeding = False
         if self._complete:
+            if fresh and self._keep and self._status == 200:
+                self._known = known_head(data)
             self._finish()
         elif self.drained:
             self._keeper.draining(self)
         elif self._barren > MAX_BARREN:
             self.fail(HttpFault("garbled", f"its head or trailer is larger than {MAX_BARREN} bytes"))
 
+    def _recognised(self, data: bytes) -> bool:
+        """A whole answer under the head of the one before: what the parser would say of it is known."""
+        assert self._known is not None
+        assert self.exchange is not None
+        body = self._known.body(data)
+        if body is None:
+            return False
+        self._feeding = True
+        try:
+            self.exchange.receiver.on_head(200, self._headers)
+            if body and self.exchange is not None:
+                self.exchange.receiver.on_data(body)
+        except Exception as error:  # noqa: BLE001 -- as the parser does with what its callbacks raise
+            self._feeding = False
+            self._untaken(error)
+            return True
+        self._feeding = False
+        self._keep = self._complete = True
+        return True
+
+    def _untaken(self, cause: BaseException) -> None:
+        _log.error("http_receiver_failed", exc_info=cause)
+        self.fail(HttpFault("garbled", f"its answer could not be taken ({type(cause).__name__})"))
+
     def _garbled(self, error: Exception) -> None:
         if isinstance(error, httptools.HttpParserCallbackError):
-            cause = error.__context__ or error
-            _log.error("http_receiver_failed", exc_info=cause)
-            self.fail(HttpFault("garbled", f"its answer could not be taken ({type(cause).__name__})"))
+            self._untaken(error.__context__ or error)
         elif isinstance(error, httptools.HttpParserUpgrade):
             self.fail(HttpFault("garbled", "it switched protocols, which nobody asked for"))
         else:
@@ -378,6 +413,7 @@ class Connection(asyncio.Protocol):
             self._surplus = True
         else:
             self._headers = {}
+            self._known = None
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._head_open or self._complete:
@@ -390,7 +426,7 @@ class Connection(asyncio.Protocol):
         exchange = self.exchange
         if self._complete or exchange is None:
             return
-        status = self._parser.get_status_code()
+        status = self._status = self._parser.get_status_code()
         if status < 200:
             self._interim = True
             return

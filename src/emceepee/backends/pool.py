@@ -163,8 +163,8 @@ class Pool:
         definition = self._find(server)
         if definition is None:
             raise BackendUnavailable(server, "it is not configured")
-        handle = self._handle(definition, scope, profile)
-        if handle is not None and handle.link is not None and not self._dialer.outdated(definition):
+        handle = self.ready(server, scope, profile)
+        if handle is not None:
             return handle
         if definition.disabled:
             raise BackendUnavailable(server, "it is disabled in the configuration")
@@ -175,6 +175,14 @@ class Pool:
             profile = self.profile_of(server, scope) if profile is None else profile
         with self._arrival(scope, server, call) as arrival:
             return await self._arrive(arrival, definition, (scope, profile))
+
+    def ready(self, server: ServerName, scope: Scope, profile: AskProfile | None = None) -> Connection | None:
+        """What `connection` would give at once."""
+        definition = self._find(server)
+        handle = None if definition is None else self._handle(definition, scope, profile)
+        if definition is None or handle is None or handle.link is None or self._dialer.outdated(definition):
+            return None
+        return handle
 
     def _handle(self, definition: ServerDefinition, scope: Scope, profile: AskProfile | None) -> Connection | None:
         handles = self._handles.get(scope)

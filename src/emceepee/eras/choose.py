@@ -36,6 +36,12 @@ _meta_decoder = msgspec.json.Decoder(_Meta)
 
 def choose_http(version_headers: Sequence[str], message: Message | list[Any]) -> Era | Refusal:
     """The era of one POST body, or why it belongs to none. `version_headers` are all values of the version header."""
+    if len(version_headers) == 1 and type(message) is Request and message.method != "initialize":
+        # Nearly every request there is.
+        if version_headers[0] == MODERN:
+            return "modern"
+        if version_headers[0] in LEGACY and not has_envelope(message):
+            return "legacy"
     versions = {value.strip() for value in version_headers}
     if isinstance(message, list):
         if MODERN in versions or any(has_envelope(item) for item in message):

@@ -39,7 +39,9 @@ MAX_ID = 1024
 """Characters of a string id. We keep ids while a request is open; real ones have up to some 70."""
 
 _BOM = b"\xef\xbb\xbf"
+_BEFORE = _BOM + b" \t\r\n"
 _NOTHING = Raw()
+_BRACE = b"{"[0]
 
 
 @dataclass(slots=True, frozen=True)
@@ -102,7 +104,8 @@ _ids = msgspec.json.Decoder(int | str)
 
 def read_message(data: bytes, limits: Limits) -> Message:
     """One message. Raises `Unreadable`, and nothing else."""
-    data = _checked(data, limits)
+    if len(data) > limits.max_bytes or not data.isascii():
+        data = _checked(data, limits)
     if len(data) >= _LARGE and (large := _large_result(data, limits)) is not None:
         return large
     try:
@@ -113,14 +116,17 @@ def read_message(data: bytes, limits: Limits) -> Message:
         if b"\\u" in data and (mended := _mended(data)) != data:
             return read_message(mended, limits)
         raise _why(data, error) from None
-    if limits.max_depth is not None and _deeper_than(data, limits.max_depth):
+    deepest = limits.max_depth
+    # What has few brackets cannot be deep, and most messages have few.
+    few = deepest is None or (len(data) <= _SMALL and data.count(b"{") + data.count(b"[") <= deepest)
+    if not few and _deeper_than(data, deepest or 0):
         raise _too_deep(limits, envelope)
     return _message(envelope)
 
 
 def read_messages(data: bytes, limits: Limits) -> list[Message | Unreadable] | Message:
     """One message, or the members of a batch, each read for itself. Raises `Unreadable` when it is neither."""
-    if data.lstrip(_BOM + b" \t\r\n")[:1] != b"[":
+    if data[:1] == b"{" or data.lstrip(_BEFORE)[:1] != b"[":
         return read_message(data, limits)
     data = _checked(data, limits)
     try:
@@ -203,9 +209,10 @@ def _message(envelope: _Envelope) -> Message:
 
 
 def _params(params: Raw, request_id: RequestId | None) -> Raw | None:
-    start = memoryview(params)[:1].tobytes()
-    if start == b"{":
+    view = memoryview(params)
+    if view.nbytes and view[0] == _BRACE:
         return params
+    start = view[:1].tobytes()
     if not start or bytes(params) == b"null":
         return None
     if start == b"[":

@@ -17,6 +17,7 @@ from emceepee.eras.refusal import Refusal
 from emceepee.eras.revisions import LEGACY
 from emceepee.framing.json_text import Limits, Unreadable, read_messages
 from emceepee.front import answers
+from emceepee.front.at_once import AtOnce, KnownPost
 from emceepee.front.exchange import AsgiExchange, BodyTooLarge, ClientGone, Exchange, Receive, Send
 from emceepee.front.guards import (
     Refused,
@@ -54,20 +55,6 @@ def always_local(exchange: Exchange) -> str:
     return LOCAL
 
 
-class _KnownPost:
-    """A head that passed all guards, kept for the next request of its connection."""
-
-    __slots__ = ("_asked", "head", "path")
-
-    def __init__(self, asked: str, path: str, head: Head) -> None:
-        self._asked = asked
-        self.path = path
-        self.head = head
-
-    def covers(self, exchange: Exchange) -> bool:
-        return exchange.method == "POST" and exchange.path == self._asked and exchange.headers == self.head.headers
-
-
 class HttpFront:
     """An ASGI application. `drain` when going down, then let the exchanges end, then `close`."""
 
@@ -87,6 +74,8 @@ class HttpFront:
         self.modern = ModernDesk(shop)
         self._legacy_http = LegacyHttp(shop, self.legacy)
         self._modern_http = ModernHttp(shop, self.modern)
+        self._at_once = AtOnce(shop, self.legacy, self.modern, surfaces, identify)
+        self.begin = self._at_once.begin
         self._limits = Limits(max_bytes=shop.settings.max_body, max_depth=shop.settings.max_depth)
 
     @property
@@ -110,6 +99,7 @@ class HttpFront:
     async def close(self) -> None:
         """End all that is left."""
         self.drain()
+        self._at_once.silent.close()
         await self.legacy.directory.close(self.legacy.clean)
         await self._shop.tasks.close()
 
@@ -194,7 +184,7 @@ class HttpFront:
         if refused is not None:
             await answers.refuse(exchange, refused)
             return
-        exchange.memory["post"] = _KnownPost(exchange.path, path, head)
+        exchange.memory["post"] = KnownPost(exchange.path, path, head)
         await self._read_post(exchange, surface, path, head)
 
     async def _read_post(self, exchange: Exchange, surface: Surface, path: str, head: Head) -> None:

@@ -30,6 +30,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import httptools
 
+from emceepee.framing.known_head import KnownHead, known_head
 from emceepee.front.exchange import Exchange, Header, Known
 from emceepee.front.settings import FrontSettings
 from emceepee.front.wire_exchange import LENGTH, STATUS_LINES, WireExchange, path_of
@@ -48,12 +49,23 @@ _ONE_WRITE: Final = 64 * 1024
 
 Serve: TypeAlias = Callable[[Exchange], Awaitable[None]]
 
+Begin: TypeAlias = "Callable[[WireExchange], bool]"
+"""Serves an exchange that is whole without waiting: whoever took it says when it is `over`. False: nothing was done."""
+
+
+def never(exchange: WireExchange) -> bool:
+    """Everything goes the ordinary way."""
+    return False
+
 
 class Connections:
     """What all connections of one server share, and the set of them. `sweep` ends those whose deadline has passed."""
 
-    def __init__(self, serve: Serve, settings: FrontSettings, clock: Clock, tasks: TaskScope) -> None:
+    def __init__(
+        self, serve: Serve, settings: FrontSettings, clock: Clock, tasks: TaskScope, begin: Begin = never
+    ) -> None:
         self.serve = serve
+        self.begin = begin
         self.settings = settings
         self.clock = clock
         self.tasks = tasks
@@ -104,15 +116,20 @@ class Connections:
 
 
 class HttpConnection(asyncio.Protocol):
-    """The socket's side: parses, queues, keeps the deadline. One task serves its exchanges in order."""
+    """The socket's side: parses, queues, keeps the deadline. Its exchanges are served in order, one at a time: in the
+    turn in which they came whole where that can be, else by a task."""
 
     __slots__ = (
         "_all",
+        "_between",
         "_deadline",
         "_doubt",
         "_doubt_until",
+        "_going_on",
         "_head_bytes",
         "_headers",
+        "_known",
+        "_like",
         "_owed_body",
         "_parser",
         "_queue",
@@ -121,7 +138,6 @@ class HttpConnection(asyncio.Protocol):
         "_stalled",
         "_target",
         "_transport",
-        "_wake",
         "_watched",
         "_writable",
         "closing",
@@ -138,7 +154,6 @@ class HttpConnection(asyncio.Protocol):
         self._reading: WireExchange | None = None
         self._runner: asyncio.Task[None] | None = None
         self._watched: WireExchange | None = None
-        self._wake: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self._target = b""
         self._headers: list[Header] = []
@@ -148,6 +163,11 @@ class HttpConnection(asyncio.Protocol):
         self._stalled: float | None = None
         self._doubt: tuple[WireExchange, Known] | None = None
         self._doubt_until = 0.0
+        self._going_on = False
+        self._between = True
+        """Whether the parser stands between two requests."""
+        self._known: KnownHead | None = None
+        self._like: tuple[str, list[Header]] = "", []
         self.memory: dict[str, Any] = {}
         self.serving = False
         self.closing = False
@@ -172,6 +192,11 @@ class HttpConnection(asyncio.Protocol):
             return
         if self._owed_body:
             self._take_body(data)
+            self._go_on()
+            return
+        fresh = self._between
+        if fresh and self._known is not None and self._recognised(data):
+            self._go_on()
             return
         if self._reading is None:
             self._head_bytes += len(data)
@@ -186,6 +211,29 @@ class HttpConnection(asyncio.Protocol):
         else:
             if self._reading is None and self._head_bytes > MAX_HEAD:
                 self._refuse(431)
+            elif fresh and self._between:
+                self._remember(data)
+        self._go_on()
+
+    def _recognised(self, data: bytes) -> bool:
+        """A whole request under the head of the one before: what the parser would say of it is known."""
+        assert self._known is not None
+        body = self._known.body(data)
+        if body is None or len(self._queue) >= MAX_PIPELINED:
+            return False
+        exchange = WireExchange(self, "POST", *self._like)
+        exchange.feed(body)
+        exchange.whole()
+        self._deadline = None
+        self._queue.append(exchange)
+        return True
+
+    def _remember(self, data: bytes) -> None:
+        """The head of a request that came alone and whole."""
+        last = self._queue[-1] if self._queue else None
+        if last is not None and last.keep_alive and last.chunks and last.method == "POST" and len(self._queue) == 1:
+            self._known = known_head(data)
+            self._like = last.path, last.headers
 
     def eof_received(self) -> bool:
         if self._doubt is not None:
@@ -198,13 +246,13 @@ class HttpConnection(asyncio.Protocol):
             self._resolve(False)
         # It holds our methods: a circle, for each connection that there ever was.
         del self._parser
+        self._transport = None
         self._all.ended(self)
         self._stalled = None
         for exchange in {self._reading, self._watched, *self._queue} - {None}:
             cast(WireExchange, exchange).client_left()
-        for waiting in (self._wake, self._writable):
-            if waiting is not None and not waiting.done():
-                waiting.set_result(None)
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
 
     def pause_writing(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
@@ -246,6 +294,7 @@ class HttpConnection(asyncio.Protocol):
     # -- what httptools calls
 
     def on_message_begin(self) -> None:
+        self._between = False
         self._target = b""
         self._headers = []
 
@@ -265,16 +314,13 @@ class HttpConnection(asyncio.Protocol):
         self._queue.append(exchange)
         if len(self._queue) > MAX_PIPELINED:
             self._refuse(400)
-        elif self._runner is None:
-            self._runner = self._all.tasks.spawn(self._run(), "connection")
-        elif self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
 
     def on_body(self, body: bytes) -> None:
         if self._reading is not None:
             self._reading.feed(body)
 
     def on_message_complete(self) -> None:
+        self._between = True
         if not self._parser.should_upgrade():
             self._is_whole()
 
@@ -306,30 +352,41 @@ class HttpConnection(asyncio.Protocol):
 
     # -- one exchange after another
 
-    async def _run(self) -> None:
-        try:
-            while not self.closing or self._queue:
-                if not self._queue:
-                    await self._next()
-                    continue
-                exchange = self._queue.popleft()
-                self.serving = True
-                await self._all.serve(exchange)
-                self.serving = False
-                self._watched = None
-                self._doubt_until = self._all.now + self._all.settings.doubt_after
-                if not exchange.reusable or self._all.draining:
-                    break
-        finally:
-            self.serving = False
-            self.close()
+    def _go_on(self) -> None:
+        """With the next one, unless one is being served. It may be over before we look again."""
+        if self._going_on:
+            return
+        self._going_on = True
+        while self._queue and not self.serving:
+            exchange = self._queue.popleft()
+            self.serving = True
+            if self.closing or not exchange.is_whole or not self._all.begin(exchange):
+                self._runner = self._all.tasks.spawn(self._serve(exchange), "exchange")
+        self._going_on = False
 
-    async def _next(self) -> None:
-        if self._reading is None:
+    async def _serve(self, exchange: WireExchange) -> None:
+        try:
+            await self._all.serve(exchange)
+        finally:
+            self._runner = None
+            self.over(exchange)
+
+    def over(self, exchange: WireExchange) -> None:
+        """The one that was served is answered, or never will be."""
+        if self._writable is not None and not self.gone:
+            # Nothing more is done for a client that does not read.
+            self._writable.add_done_callback(lambda _: self.over(exchange))
+            return
+        self.serving = False
+        self._watched = None
+        self._doubt_until = self._all.now + self._all.settings.doubt_after
+        if not exchange.reusable or self._all.draining:
+            self._queue.clear()
+            self.close()
+        elif self._queue:
+            self._go_on()
+        elif self._reading is None:
             self._deadline = self._all.now + self._all.settings.idle_connection
-        self._wake = asyncio.get_running_loop().create_future()
-        await self._wake
-        self._wake = None
 
     # -- writing, for the exchange being served
 
@@ -393,8 +450,6 @@ class HttpConnection(asyncio.Protocol):
         if self._stalled is None and not transport.is_closing():
             self._stalled = self._all.now + self._all.settings.stalled_after
         transport.close()
-        if self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
 
     def _lingers(self, transport: asyncio.Transport) -> bool:
         """Our side is closed, and the client's end tells whether it read what came before."""
@@ -406,6 +461,8 @@ class HttpConnection(asyncio.Protocol):
     def cut_off(self) -> None:
         if self._runner is not None:
             self._runner.cancel()
+        elif self._watched is not None:
+            self._watched.cut_off()
 
     def abort(self) -> None:
         self.closing = True

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from emceepee.eras.asks import read_profile
 from emceepee.eras.legacy import towards_client as legacy
 from emceepee.eras.legacy.tasks import METHODS as TASK_METHODS
+from emceepee.eras.requests import ReadCall
 from emceepee.eras.revisions import LATEST_LEGACY
 from emceepee.errors import ClientFault, LimitReached
 from emceepee.front.answers import legacy_answer, legacy_error, logged
@@ -40,7 +41,7 @@ from emceepee.sessions.session import Session
 from emceepee.vocabulary.asks import NO_ASKS, AskProfile, RaisedAsk, Withdraw
 from emceepee.vocabulary.names import at_least
 from emceepee.vocabulary.notices import LogLine, Notice
-from emceepee.vocabulary.outcomes import Done, Failed, failed
+from emceepee.vocabulary.outcomes import Answered, Done, Failed, failed
 from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, read_fields, read_value
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -136,7 +137,7 @@ class LegacyDesk:
                 await self._subscribe(surface, session, request)
                 return write_result(request.id, EMPTY_OBJECT)
             case method if method in TASK_METHODS:
-                return await answer_task_request(surface.tasks, session, request, self._shop, voice)
+                return await answer_task_request(surface.tasks, session, request)
             case _:
                 return await self._carried(surface, session, request, tell, promise, voice)
 
@@ -149,14 +150,25 @@ class LegacyDesk:
         promise: Promise | None,
         voice: Voice | None,
     ) -> bytes:
-        read = legacy.read_call(request, session.caller, session.revision)
-        if read.workspace is not None:
-            read.call.caller = self._shop.placed(session.caller, read.workspace)
-        teller = _Teller(session, read.token, tell)
-        if session.asks and (voice is not None or _listens(session) or read.call.tasks == "asks"):
+        read = self.read(session, request)
+        teller = Teller(session, read.token, tell)
+        if session.asks and (voice is not None or _listens(session)):
             read.call.asks, read.call.ear = session.asks, teller
             teller.asking, teller.voice = Asking.of(session, self._shop.clock), voice
         outcome = await surface.carry(read.call, teller)
+        return self.written(surface, session, request, outcome, promise)
+
+    def read(self, session: Session, request: Request) -> ReadCall:
+        """What is to be carried. Raises `ClientFault`."""
+        read = legacy.read_call(request, session.caller, session.revision)
+        if read.workspace is not None:
+            read.call.caller = self._shop.placed(session.caller, read.workspace)
+        return read
+
+    def written(
+        self, surface: Surface, session: Session, request: Request, outcome: Answered | GoesOn, promise: Promise | None
+    ) -> bytes:
+        """The response that says how it ended."""
         if isinstance(outcome, Done):
             done, revision = outcome, session.revision
             return promised(
@@ -250,7 +262,7 @@ def _listens(session: Session) -> bool:
     return session.standing is not None and session.standing.busy
 
 
-class _Teller:
+class Teller:
     """`OnNotice` of one call: the right token, the session's log level, rising progress. And its `Ear`, where the
     client can be asked."""
 

@@ -24,7 +24,7 @@ from emceepee.front.shop import Shop
 from emceepee.front.telling import Rising, coalescing_key
 from emceepee.protocol.messages import INTERNAL_ERROR, Request, RequestId, write_result
 from emceepee.relay.hold import Parked
-from emceepee.relay.surface import Listener, Surface
+from emceepee.relay.surface import Listener, Surface, Unknown
 from emceepee.relay.task_room import Following
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel
@@ -102,11 +102,36 @@ class ModernDesk:
                 return refusal(read)
             if self._shop.leaving and read.call.state is None:
                 raise ClientFault(INTERNAL_ERROR, "The gateway is shutting down", {"reason": "shutting_down"})
-            teller = _Teller(read.token, read.call.log_level, tell)
+            teller = Teller(read.token, read.call.log_level, tell)
             outcome = await self._shop.carry(surface, read.call, teller)
-            return self._written(request, read.call, outcome, promise)
+            return self.written(request, read.call, outcome, promise)
         finally:
             self._calls -= 1
+
+    # -- for a call that nobody waits for
+
+    def read_at_once(self, surface: Surface, request: Request, principal: str, headers: Headers) -> ReadCall | None:
+        """What is to be carried, counted as being carried until it is `done`; None where something would have to be
+        waited for, or is wrong. Raises `EmceepeeError`."""
+        if self._calls >= self._shop.settings.max_calls or modern.check(request, headers) is not None:
+            return None
+        read = self._placed(modern.read_call(request, principal, principal))
+        if read.call.asks or read.call.state is not None:
+            # Its client may be sent away with a question, or has come back with an answer.
+            return None
+        if request.method == "tools/call":
+            name = read_text(read.call.params.get("name"))
+            schema = None if name is None else surface.schema_at_hand(read.call.caller, name)
+            if isinstance(schema, Unknown) or (
+                schema is not None
+                and modern.check_header_params(read.call.params.get("arguments"), schema, headers) is not None
+            ):
+                return None
+        self._calls += 1
+        return read
+
+    def done(self) -> None:
+        self._calls -= 1
 
     async def _described(self, surface: Surface, request: Request, principal: str) -> tuple[int, bytes]:
         described = await surface.describe(caller_of(request, principal, self._shop))
@@ -115,7 +140,7 @@ class ModernDesk:
             request.id, modern.write_discover(described.capabilities, info, described.instructions)
         )
 
-    def _written(
+    def written(
         self, request: Request, call: Call, outcome: Answered | GoesOn, promise: Promise | None
     ) -> tuple[int, bytes]:
         info = self._shop.server_info
@@ -252,7 +277,7 @@ class Listening:
             await self._listener.close()
 
 
-class _Teller:
+class Teller:
     """`OnNotice` of one call: its own token, its own log level, rising progress."""
 
     __slots__ = ("_level", "_rising", "_tell", "_token")

@@ -63,7 +63,7 @@ class Reply:
 
     def keep_alive(self) -> None:
         """From now on silence makes it a stream, where the client takes one."""
-        self._timer = self._shop.clock.after(self._shop.settings.keep_alive, self._silent_for_long)
+        self._timer = self._shop.clock.after(self._shop.settings.keep_alive, self.silent)
 
     def notice(self, message: bytes, key: str | None) -> None:
         """Something on the way to the answer; dropped when the client takes no events."""
@@ -179,7 +179,8 @@ class Reply:
         if not self._done and self._on_gone is not None:
             self._on_gone()
 
-    def _silent_for_long(self) -> None:
+    def silent(self) -> None:
+        """For too long: the client is shown that somebody is there."""
         self._timer = None
-        if self._acceptable.events and self.stream is None:
+        if not self._done and self._acceptable.events and self.stream is None:
             self._commit().open()

@@ -78,7 +78,7 @@ class HttpServer:
         self._clock = front.shop.clock
         self._stopping = asyncio.Event()
         self._tasks = TaskScope("http")
-        self._connections = Connections(front.serve, settings, self._clock, self._tasks)
+        self._connections = Connections(front.serve, settings, self._clock, self._tasks, front.begin)
         self._sweeping: Timer | None = None
         self._returning: asyncio.Task[None] | None = None
 

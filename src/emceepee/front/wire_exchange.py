@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import unquote
 
 import httptools
@@ -22,6 +22,20 @@ if TYPE_CHECKING:
 STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 LENGTH: Final = b"content-length"
+JSON: Final[Header] = (b"content-type", b"application/json")
+_JSON_OK: Final = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+
+
+class Owner(Protocol):
+    """Who serves an exchange without waiting for anything."""
+
+    def client_left(self) -> None:
+        """Nobody reads what is written from now on."""
+        ...
+
+    def cut_off(self) -> None:
+        """We go down, and it has lasted too long."""
+        ...
 
 
 class WireExchange:
@@ -31,6 +45,7 @@ class WireExchange:
         "_connection",
         "_ended",
         "_gone",
+        "_owner",
         "_parts",
         "_size",
         "_started",
@@ -57,6 +72,7 @@ class WireExchange:
         self._whole = self._started = self._ended = False
         self._waiting: asyncio.Future[None] | None = None
         self._gone: asyncio.Future[None] | None = None
+        self._owner: Owner | None = None
 
     @property
     def reusable(self) -> bool:
@@ -82,10 +98,47 @@ class WireExchange:
     def client_left(self) -> None:
         self._tell(self._waiting, True)
         self._tell(self._gone, True)
+        if self._owner is not None:
+            self._owner.client_left()
+
+    def cut_off(self) -> None:
+        if self._owner is not None:
+            self._owner.cut_off()
 
     def _tell(self, waiting: asyncio.Future[None] | None, now: bool) -> None:
         if now and waiting is not None and not waiting.done():
             waiting.set_result(None)
+
+    # -- for the front, where it serves without waiting
+
+    @property
+    def is_whole(self) -> bool:
+        return self._whole
+
+    def body(self) -> bytes | None:
+        """All of one that is whole; None of one that was too large."""
+        if self._size > self._connection.max_body:
+            return None
+        return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+
+    def owned(self, owner: Owner | None) -> None:
+        """Who wants to know what becomes of its client meanwhile."""
+        self._owner = owner
+        self._connection.watch(self)
+
+    def write_json(self, status: int, body: bytes) -> None:
+        """The whole answer."""
+        self._started = self._ended = True
+        connection = self._connection
+        if status == 200 and self.keep_alive and not connection.draining:
+            connection.write(_JSON_OK % len(body), body)
+        else:
+            connection.write(self._head(status, [JSON], len(body)), body)
+
+    def over(self) -> None:
+        """Nothing more will be written: the next may come."""
+        self._owner = None
+        self._connection.over(self)
 
     # -- for the front
 

@@ -21,7 +21,7 @@ from emceepee.relay.middle import Middle
 from emceepee.relay.pages import read_cursor
 from emceepee.relay.reach import nearest
 from emceepee.relay.settings import Profile
-from emceepee.relay.surface import Description, Listener, OnNotice
+from emceepee.relay.surface import Description, Listener, OnEnd, OnNotice, Unknown
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.transparent import unknown_method
 from emceepee.relay.watch import Standing
@@ -30,7 +30,7 @@ from emceepee.state.events import Event
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, LogLine
-from emceepee.vocabulary.outcomes import CacheHints, Done, Failed, Outcome
+from emceepee.vocabulary.outcomes import Begun, CacheHints, Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import Fields, Payload, read_text, to_raw
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -102,6 +102,9 @@ class MetaSurface:
             raise ClientFault(_INVALID_PARAMS, "Invalid cursor: this list has one page")
         return Done(Payload(raw=payload), _FIXED)
 
+    def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
+        return None
+
     def _workspace(self, scope: Scope) -> Workspace:
         workspace = self._middle.workspaces.at(scope)
         if not workspace.by_tools:
@@ -146,6 +149,9 @@ class MetaSurface:
 
     async def set_log_level(self, caller: Caller, level: LogLevel) -> None:
         await self._middle.watch.set_log_level(caller.scope, level)
+
+    def schema_at_hand(self, caller: Caller, tool: str) -> Raw | Unknown | None:
+        return self._offer.schemas.get(tool)
 
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
         return self._offer.schemas.get(tool)

@@ -5,6 +5,7 @@ The one rule: an id is compared by type and value, so 1 and "1" are two ids, and
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeAlias
 
 import msgspec
@@ -57,13 +58,17 @@ class Failure(msgspec.Struct, frozen=True):
 Message: TypeAlias = Request | Notification | Result | Failure
 
 
+_written = msgspec.json.Encoder().encode
+_written_method = functools.lru_cache(maxsize=64)(_written)
+
+
 def write_id(request_id: RequestId | None) -> bytes:
     return write(request_id)
 
 
 def write_request(request_id: RequestId, method: str, params: bytes | Raw | None) -> bytes:
-    head = (b'{"jsonrpc":"2.0","id":', write(request_id), b',"method":', write(method))
-    return b"".join((*head, b"}") if params is None else (*head, b',"params":', params, b"}"))
+    head = b'{"jsonrpc":"2.0","id":%b,"method":%b' % (_written(request_id), _written_method(method))
+    return head + b"}" if params is None else b"".join((head, b',"params":', params, b"}"))
 
 
 def write_notification(method: str, params: bytes | Raw | None) -> bytes:
@@ -73,7 +78,7 @@ def write_notification(method: str, params: bytes | Raw | None) -> bytes:
 
 def write_result(request_id: RequestId, *result: bytes | Raw | memoryview) -> bytes:
     """The result may come in parts, so that it need not be joined before it is joined here."""
-    return b"".join((b'{"jsonrpc":"2.0","id":', write(request_id), b',"result":', *result, b"}"))
+    return b"".join((b'{"jsonrpc":"2.0","id":', _written(request_id), b',"result":', *result, b"}"))
 
 
 def write_failure(request_id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:

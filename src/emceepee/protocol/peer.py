@@ -41,7 +41,6 @@ from emceepee.protocol.messages import (
     Message,
     Notification,
     Request,
-    RequestId,
     Result,
     write_failure,
 )
@@ -54,6 +53,8 @@ __all__ = ["Asked", "Debt", "LocalMisuse", "Peer", "PeerClosed"]
 class Peer:
     def __init__(self, prefix: str, max_owed: int = MAX_OWED) -> None:
         self._out = Outbound(prefix)
+        # As they stand there: no step in between for each ask.
+        self.open, self.find = self._out.open, self._out.find
         self._owing = Owing(max_owed)
 
     def __len__(self) -> int:
@@ -77,14 +78,6 @@ class Peer:
     def waiting(self) -> list[Asked]:
         """Our asks without an answer, in the order in which they were asked."""
         return self._out.waiting()
-
-    def find(self, request_id: RequestId | None) -> Asked | None:
-        """The ask that waits under this very id."""
-        return self._out.find(request_id)
-
-    def open(self, method: str, deadline: float | None) -> Asked:
-        """An id and a pending entry, before anything is written. Raises `PeerClosed`."""
-        return self._out.open(method, deadline)
 
     def sent(self, asked: Asked) -> None:
         """Call it as the write starts: bytes that may have left count as sent."""

@@ -8,20 +8,22 @@ same as doing it once; otherwise `OutcomeUnknown` is the answer.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 from emceepee.backends.catalogue import ToolFacts
-from emceepee.errors import BackendUnavailable, OutcomeUnknown
+from emceepee.errors import BackendFault, BackendUnavailable, EmceepeeError, OutcomeUnknown
 from emceepee.relay.ports import Connection
 from emceepee.relay.reach import Reach
 from emceepee.relay.rounds import Rounds
-from emceepee.relay.surface import OnNotice
+from emceepee.relay.surface import OnEnd, OnNotice
 from emceepee.runtime.clock import Clock
+from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.outcomes import Answered, InputNeeded
+from emceepee.vocabulary.outcomes import Answered, Begun, InputNeeded
 from emceepee.vocabulary.raw_json import read_text
 
 _log = logging.getLogger("emceepee.relay")
@@ -33,8 +35,9 @@ FactsOf: TypeAlias = Callable[[ServerName, Scope, str], ToolFacts | None]
 
 
 class Calls:
-    def __init__(self, reach: Reach, clock: Clock, facts: FactsOf, rounds: Rounds) -> None:
+    def __init__(self, reach: Reach, tasks: TaskScope, clock: Clock, facts: FactsOf, rounds: Rounds) -> None:
         self._reach = reach
+        self._tasks = tasks
         self._rounds = rounds
         self._clock = clock
         self._facts = facts
@@ -66,26 +69,72 @@ class Calls:
         profile = call.session_asks if call.method in MAY_ASK else None
         if connection is None:
             connection = await self._reach.connection(server, scope, profile, call)
+        answered: Answered | None = None
         try:
             answered = await connection.request(call, on_notice, timeout)
-        except BackendUnavailable:
-            connection = None
-        except OutcomeUnknown as fault:
-            if not self._harmless_twice(server, call, fault):
+        except BackendFault as fault:
+            if not self.may_repeat(server, call, fault):
                 raise
-            connection = None
-        if connection is None:
+        if answered is not None and self.is_last(server, call, answered):
+            return answered
+        return await self.go_on(server, call, on_notice, timeout, answered)
+
+    def is_last(self, server: ServerName, call: Call, answered: Answered) -> bool:
+        """Whether the caller is told just that."""
+        if not isinstance(answered, InputNeeded):
+            return True
+        return call.relays_asks and not self._rounds.is_for(server, call, answered)
+
+    async def go_on(
+        self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, answered: Answered | None
+    ) -> Answered:
+        """After an attempt which was not the last, or came to nothing and is made again (None)."""
+        if answered is None:
+            profile = call.session_asks if call.method in MAY_ASK else None
             self._between.add(id(call))
             try:
-                connection = await self._reach.connection(server, scope, profile, call)
+                connection = await self._reach.connection(server, call.caller.scope, profile, call)
             finally:
                 self._between.discard(id(call))
             answered = await connection.request(call, on_notice, timeout)
-        if type(answered) is not InputNeeded or (call.relays_asks and not self._rounds.is_for(server, call, answered)):
+        if not isinstance(answered, InputNeeded) or self.is_last(server, call, answered):
             return answered
         return await self._rounds.drive(
             server, call, answered, lambda: self._carried(server, call, on_notice, timeout, None)
         )
+
+    # -- without waiting
+
+    def begin(
+        self,
+        server: ServerName,
+        call: Call,
+        on_notice: OnNotice | None,
+        timeout: float,
+        ended: OnEnd,
+        connection: Connection | None = None,
+    ) -> Begun | None:
+        """`carry`, as far as that goes without waiting; see `Surface.begin`."""
+        if connection is None:
+            profile = call.session_asks if call.method in MAY_ASK else None
+            connection = self._reach.ready(server, call.caller.scope, profile)
+        if connection is None or (call.method == TOOLS_CALL and _log.isEnabledFor(logging.DEBUG)):
+            return None
+        begun = BegunCall(self, server, call, on_notice, timeout, ended)
+        try:
+            begun.attempt = connection.begin(call, on_notice, timeout, begun)
+        except BackendFault:
+            # Nothing was asked; whoever can wait finds out what there is to do about it.
+            return None
+        return None if begun.attempt is None else begun
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._tasks.spawn(work, "carry")
+
+    def may_repeat(self, server: ServerName, call: Call, fault: BackendFault) -> bool:
+        if isinstance(fault, OutcomeUnknown):
+            return self._harmless_twice(server, call, fault)
+        return isinstance(fault, BackendUnavailable)
 
     def repeatable(self, server: ServerName, call: Call) -> bool:
         """Whether making it twice is known to do no more than making it once."""
@@ -114,3 +163,57 @@ class Calls:
         took = round((self._clock.now() - began) * 1000)
         _log.debug("tool_execution_complete", extra={"data": {"server": server, "tool": tool, "durationMs": took}})
         return outcome
+
+
+class BegunCall:
+    """Implements `vocabulary.outcomes.Begun`, and hears how its attempt ended. What is not over with that goes on as a
+    task: a second attempt, or rounds of questions."""
+
+    __slots__ = ("_call", "_calls", "_ended", "_on_notice", "_server", "_task", "_timeout", "attempt")
+
+    def __init__(
+        self, calls: Calls, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, ended: OnEnd
+    ) -> None:
+        self._calls = calls
+        self._server = server
+        self._call = call
+        self._on_notice = on_notice
+        self._timeout = timeout
+        self._ended: OnEnd | None = ended
+        self._task: asyncio.Task[None] | None = None
+        self.attempt: Begun | None = None
+
+    def __call__(self, answered: Answered | BackendFault) -> None:
+        if self._ended is None:
+            return
+        calls = self._calls
+        if isinstance(answered, BackendFault):
+            first = None
+            goes_on = calls.may_repeat(self._server, self._call, answered)
+        else:
+            first = answered
+            goes_on = not calls.is_last(self._server, self._call, answered)
+        if goes_on:
+            self._task = calls.spawn(self._go_on(first))
+        else:
+            self._end(answered)
+
+    def _end(self, answered: Answered | EmceepeeError) -> None:
+        ended, self._ended, self._on_notice, self.attempt = self._ended, None, None, None
+        if ended is not None:
+            ended(answered)
+
+    async def _go_on(self, first: Answered | None) -> None:
+        try:
+            self._end(await self._calls.go_on(self._server, self._call, self._on_notice, self._timeout, first))
+        except EmceepeeError as error:
+            self._end(error.with_traceback(None))
+
+    def abandon(self) -> None:
+        if self._ended is None:
+            return
+        self._ended = None
+        if self._task is not None:
+            self._task.cancel()
+        elif self.attempt is not None:
+            self.attempt.abandon()

@@ -24,14 +24,14 @@ from emceepee.relay.long_call import carry_long
 from emceepee.relay.middle import Middle
 from emceepee.relay.pages import cut, read_cursor
 from emceepee.relay.reach import nearest
-from emceepee.relay.surface import Description, Listener, OnNotice
+from emceepee.relay.surface import UNKNOWN, Description, Listener, OnEnd, OnNotice, Unknown
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.transparent import GENEROUS, LISTED, owner_among, unknown_method
 from emceepee.relay.watch import Standing
 from emceepee.vocabulary.calls import MAY_ASK, Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import Answered, CacheHints, Done, Failed
+from emceepee.vocabulary.outcomes import Answered, Begun, CacheHints, Done, Failed
 from emceepee.vocabulary.raw_json import Fields, NotThatShape, Payload, read_fields, read_text, to_raw
 from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
@@ -93,6 +93,21 @@ class Direct:
             raise unknown_method(call.method)
         return await self._list(name, call)
 
+    def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
+        if call.method != TOOLS_CALL or call.tasks in TAKE_TASKS or call.ear is not None:
+            return None
+        scope, merged = call.caller.scope, read_text(call.params.get("name"))
+        found = None if merged is None else self._known("tools", scope, merged)
+        if found is None:
+            return None
+        server, own = found
+        facts = self._middle.listing.facts(server, scope, own)
+        if facts is None or facts.wrapped:
+            return None
+        onward = self._onward(server, call, {"name": to_raw(own)})
+        onward.tasks = "unable"
+        return self._middle.calls.begin(server, onward, on_notice, self._timeout, ended)
+
     # -- lists
 
     async def _list(self, name: ListName, call: Call) -> Done:
@@ -116,6 +131,11 @@ class Direct:
             return None
         facts = self._middle.listing.facts(server, caller.scope, own)
         return facts.input_schema if facts is not None else None
+
+    def schema_at_hand(self, caller: Caller, tool: str) -> Raw | Unknown | None:
+        found = self._known("tools", caller.scope, tool)
+        facts = None if found is None else self._middle.listing.facts(found[0], caller.scope, found[1])
+        return UNKNOWN if facts is None else facts.input_schema
 
     # -- finding
 
@@ -172,8 +192,7 @@ class Direct:
         name = {"name": to_raw(own)}
         if call.tasks in TAKE_TASKS:
             mark = functools.partial(self._mark_wrapped, server, call.caller.scope, own)
-            onward = self._onward(server, call, name)
-            return await carry_long(self._middle, server, onward, call.asks, on_notice, mark)
+            return await carry_long(self._middle, server, self._onward(server, call, name), on_notice, mark)
         if call.tasks == "silent":
             # A tool that must be run as a task is one among others here: it is run, and its client waits.
             call.tasks = "unable"

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from msgspec import Raw
 from msgspec.structs import replace
 
-from emceepee.relay.surface import Description, Listener, OnNotice, Surface
+from emceepee.relay.surface import Description, Listener, OnEnd, OnNotice, Surface, Unknown
 from emceepee.relay.task_room import TaskRoom
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import Answered
+from emceepee.vocabulary.outcomes import Answered, Begun
 from emceepee.vocabulary.tasks import GoesOn
 
 
@@ -50,11 +50,18 @@ class InWorkspace:
         call.caller = self._there(call.caller)
         return self._surface.repeatable(call)
 
+    def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
+        call.caller = self._there(call.caller)
+        return self._surface.begin(call, on_notice, ended)
+
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
         return await self._surface.listen(self._there(caller), interest, on_notice)
 
     async def set_log_level(self, caller: Caller, level: LogLevel) -> None:
         await self._surface.set_log_level(self._there(caller), level)
+
+    def schema_at_hand(self, caller: Caller, tool: str) -> Raw | Unknown | None:
+        return self._surface.schema_at_hand(self._there(caller), tool)
 
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
         return await self._surface.input_schema(self._there(caller), tool)

@@ -60,7 +60,7 @@ class Middle:
         self.reconciliation = Reconciliation(self.workspaces, self.news, self.listing, registry, tasks, budget)
         promote, interaction = self.settings.promote_on_ask, self.settings.interaction
         self.asks = Asks(self.workspaces, promote, pool.opening, self._ask_policy, interaction)
-        self.calls = Calls(self.reach, clock, self.listing.facts, Rounds(self.asks, clock))
+        self.calls = Calls(self.reach, tasks, clock, self.listing.facts, Rounds(self.asks, clock))
         self.watch.on_told = self.news.told
         self.subscriptions = Subscriptions(self.watch, self.reach)
         self.watch.has_tools = self.workspaces.has_tools

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
+from emceepee.backends.carried import OnOutcome
 from emceepee.backends.definition import ServerDefinition
 from emceepee.backends.lifecycle import Status
 from emceepee.relay.surface import OnNotice
@@ -18,7 +19,7 @@ from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import Answered
+from emceepee.vocabulary.outcomes import Answered, Begun
 
 
 class Connection(Protocol):
@@ -36,6 +37,11 @@ class Connection(Protocol):
         reached it. When cancelled, or past the time-out, the server is told so."""
         ...
 
+    def begin(self, call: Call, on_notice: OnNotice | None, timeout: float, ended: OnOutcome) -> Begun | None:
+        """`request` without waiting: `ended` is told once, perhaps before this returns. None where something has to be
+        waited for first. Raises `BackendFault` where nothing was asked."""
+        ...
+
     async def want(self, interest: Interest) -> Interest:
         """Replace what is wished; returns what of it the server can deliver."""
         ...
@@ -49,6 +55,10 @@ class Pool(Protocol):
     ) -> Connection:
         """The one there is whose server may ask just that, or a new one; without a profile any will do. Callers share
         an attempt. Cancelling one of them does not end it for the others."""
+        ...
+
+    def ready(self, server: ServerName, scope: Scope, profile: AskProfile | None = None) -> Connection | None:
+        """What `connection` would give without anybody waiting for it."""
         ...
 
     def opening(self, server: ServerName, scopes: Collection[Scope]) -> list[Call]:

@@ -79,6 +79,11 @@ class Reach:
             self._introduce(server, scope, connection)
         return connection
 
+    def ready(self, server: ServerName, scope: Scope, profile: AskProfile | None = None) -> Connection | None:
+        """What `connection` would give without anybody waiting for it, if it has been introduced."""
+        connection = None if self._endings else self.pool.ready(server, scope, profile)
+        return connection if connection is not None and connection.on_notice is not None else None
+
     async def connection_within(
         self, server: ServerName, scope: Scope, seconds: float, profile: AskProfile | None = None
     ) -> Connection:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from msgspec import Raw
 
+from emceepee.errors import EmceepeeError
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope
 from emceepee.vocabulary.notices import Interest, Notice
-from emceepee.vocabulary.outcomes import Answered
+from emceepee.vocabulary.outcomes import Answered, Begun
 from emceepee.vocabulary.raw_json import Fields
 from emceepee.vocabulary.tasks import GoesOn
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from emceepee.relay.task_room import TaskRoom
 
 OnNotice: TypeAlias = Callable[[Notice], None]
+OnEnd: TypeAlias = "Callable[[Answered | GoesOn | EmceepeeError], None]"
+"""How a call ended that was only begun. It must not raise."""
 """Takes a notice at once and never blocks; whoever is slow behind it has its own bounded buffer."""
 
 
@@ -33,6 +36,13 @@ class Description:
 
     capabilities: Fields = field(default_factory=dict)
     instructions: str | None = None
+
+
+class Unknown:
+    """What cannot be said without asking somebody."""
+
+
+UNKNOWN: Final = Unknown()
 
 
 class Listener(Protocol):
@@ -70,6 +80,12 @@ class Surface(Protocol):
         """Whether making this call twice is known to do no more than making it once."""
         ...
 
+    def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
+        """`carry` without waiting: `ended` is told once, perhaps before this returns, and not after it was abandoned.
+        None where something would have to be waited for before the server can be asked, or where anything is out of
+        the ordinary: then nothing was done, and `carry` is for that."""
+        ...
+
     async def listen(self, caller: Caller, interest: Interest, on_notice: OnNotice) -> Listener:
         """From now on `on_notice` gets what `interest` names, and log lines that belong to no call. `caller.scope`
         decides whose connections are meant."""
@@ -79,6 +95,10 @@ class Surface(Protocol):
 
     async def roots_changed(self, caller: Caller) -> None:
         """The client has other roots now."""
+        ...
+
+    def schema_at_hand(self, caller: Caller, tool: str) -> Raw | Unknown | None:
+        """What `input_schema` would say without asking anybody."""
         ...
 
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:

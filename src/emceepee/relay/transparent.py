@@ -20,13 +20,13 @@ from emceepee.relay.listing import Shown
 from emceepee.relay.long_call import carry_long
 from emceepee.relay.middle import Middle
 from emceepee.relay.pages import cut, read_cursor
-from emceepee.relay.surface import Description, Listener, OnNotice
+from emceepee.relay.surface import UNKNOWN, Description, Listener, OnEnd, OnNotice, Unknown
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.watch import Standing
 from emceepee.vocabulary.calls import MAY_ASK, Call, Caller
 from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import Interest
-from emceepee.vocabulary.outcomes import Answered, Done, Outcome
+from emceepee.vocabulary.outcomes import Answered, Begun, Done, Outcome
 from emceepee.vocabulary.raw_json import Fields, Payload, read_text, to_raw
 from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
@@ -70,14 +70,13 @@ class Transparent:
 
     async def carry(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         if call.method in RELAYED:
-            native = call.asks
             if call.method in MAY_ASK:
                 promised = self._middle.asks.promised(self._server, call)
                 # What its client can be asked itself stays with the call that came in.
                 call = call if promised == call.asks else replace(call, asks=promised)
             if call.tasks in TAKE_TASKS:
                 mark = functools.partial(self._mark_wrapped, call)
-                return await carry_long(self._middle, self._server, call, native, on_notice, mark)
+                return await carry_long(self._middle, self._server, call, on_notice, mark)
             outcome = await self._middle.calls.carry(self._server, call, on_notice, self._timeout)
             if call.method == TOOLS_CALL and type(outcome) is Done:
                 self._mark_wrapped(call, outcome)
@@ -89,6 +88,17 @@ class Transparent:
 
     def repeatable(self, call: Call) -> bool:
         return self._middle.calls.repeatable(self._server, call)
+
+    def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
+        if call.method not in RELAYED or call.tasks in TAKE_TASKS or call.ear is not None:
+            return None
+        if call.method in MAY_ASK:
+            call.asks = self._middle.asks.promised(self._server, call)
+        if call.method == TOOLS_CALL:
+            listed = self._middle.listing.known(self._server, call.caller.scope, "tools")
+            if listed is not None and listed.may_wrap():
+                return None
+        return self._middle.calls.begin(self._server, call, on_notice, self._timeout, ended)
 
     def _mark_wrapped(self, call: Call, outcome: Done) -> None:
         listed = self._middle.listing.known(self._server, call.caller.scope, "tools")
@@ -124,12 +134,18 @@ class Transparent:
         return Done(Payload(raw=list_payload(name, items, extras)), shown.hints())
 
     async def input_schema(self, caller: Caller, tool: str) -> Raw | None:
-        listing, scope = self._middle.listing, caller.scope
-        listed = listing.known(self._server, scope, "tools")
+        schema = self.schema_at_hand(caller, tool)
+        if isinstance(schema, Unknown):
+            budget = self._middle.settings.listing_budget
+            await self._middle.listing.get(self._server, caller.scope, "tools", budget)
+            schema = self.schema_at_hand(caller, tool)
+        return None if isinstance(schema, Unknown) else schema
+
+    def schema_at_hand(self, caller: Caller, tool: str) -> Raw | Unknown | None:
+        listed = self._middle.listing.known(self._server, caller.scope, "tools")
         if listed is None:
-            await listing.get(self._server, scope, "tools", self._middle.settings.listing_budget)
-            listed = listing.known(self._server, scope, "tools")
-        facts = listed.facts(tool) if listed is not None else None
+            return UNKNOWN
+        facts = listed.facts(tool)
         return facts.input_schema if facts is not None else None
 
     # -- notices

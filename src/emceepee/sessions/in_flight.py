@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from emceepee.errors import ClientFault, LimitReached
 
 T = TypeVar("T")
 
 _INVALID_REQUEST = -32600
+
+
+class Entry(Protocol):
+    """Whoever carries one request."""
+
+    def call_off(self) -> None:
+        """End the work; nobody is answered. Harmless where it cannot be called off, or is over."""
+        ...
 
 
 class Running:
@@ -58,15 +66,21 @@ class InFlight:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._running: dict[int | str, Running] | None = None
+        self._running: dict[int | str, Entry] | None = None
         self._emptied: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
         return len(self._running) if self._running else 0
 
     def begin(self, request_id: int | str, *, can_be_called_off: bool = True) -> Running:
-        """Note that the current task carries this request. Raises `ClientFault` for an id that still runs,
-        `LimitReached` when there are too many."""
+        """Note that the current task carries this request. Raises as `enter`."""
+        entry = Running(asyncio.current_task(), can_be_called_off)
+        self.enter(request_id, entry)
+        return entry
+
+    def enter(self, request_id: int | str, entry: Entry) -> None:
+        """Note who carries this request. Raises `ClientFault` for an id that still runs, `LimitReached` when there are
+        too many."""
         running = self._running
         if running is None:
             running = self._running = {}
@@ -74,8 +88,7 @@ class InFlight:
             raise ClientFault(_INVALID_REQUEST, "A request with this id is still running; ids are unique while in use")
         elif len(running) >= self._limit:
             raise LimitReached("requests in flight of one client", self._limit)
-        entry = running[request_id] = Running(asyncio.current_task(), can_be_called_off)
-        return entry
+        running[request_id] = entry
 
     def finish(self, request_id: int | str) -> None:
         """The request is over, however it ended. Unknown ids are fine."""
