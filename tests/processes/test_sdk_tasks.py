@@ -5,6 +5,7 @@ A second opinion on the whole way: its models read what we write, with its own h
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from tests.support.real_gateway import serving, stdio_entry, write_config
 
 EXTENSION = "io.modelcontextprotocol/tasks"
-SLOW = {"server": "worker", "tool": "slow", "args": {"seconds": 0.7}, "timeout_ms": 100}
+SLOW = {"server": "worker", "tool": "slow", "args": {"seconds": 1.5}, "timeout_ms": 100}
 
 
 class Created(mcp_types.Result):
@@ -64,6 +65,8 @@ class Tasks(ClientExtension):
             self.looked.append(detailed)
             if detailed.result is not None:
                 return detailed.result
+            # As often as it was told to look.
+            await asyncio.sleep((created.poll_interval_ms or 1000) / 1000)
 
 
 async def test_the_sdks_client_sees_a_call_that_goes_on_as_a_task_and_gets_its_result(tmp_path: Path) -> None:
