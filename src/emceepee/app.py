@@ -142,6 +142,7 @@ class Gateway:
         self.pool.on_attached = self.middle.reconciliation.attached
         self.pool.on_scope_replaced = self.middle.reconciliation.replaced
         self.pool.on_scope_lost = self.middle.reconciliation.lost
+        self.pool.on_scope_said = self.middle.news.said
         self.pool.door_of = self.middle.asks.door
         self.pool.profile_of = self.middle.asks.usual
         self.models = Models(settings.sampling, environment, clock, ids, ulids.next)

@@ -70,6 +70,17 @@ async def test_grandchildren_in_groups_of_their_own_end_with_us(tmp_path: Path) 
 
 
 @linux
+async def test_two_gateways_in_one_process_leave_each_other_alone(family: Children) -> None:
+    other = Children(SystemClock())
+    kept, gone = await started(family), await started(other)
+    await gone.close()
+    await other.close()
+    assert kept.pid is not None
+    assert alive(kept.pid)
+    await kept.close()
+
+
+@linux
 async def test_orphans_are_those_of_gateways_that_are_gone_and_nobody_else(family: Children, tmp_path: Path) -> None:
     """A living gateway's children are its own business, and so are processes without a mark."""
     own = own_mark()

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -236,9 +236,9 @@ async def test_a_connection_is_connecting_before_anything_is_dialled(house: Hous
     states: list[str] = []
     dial = house.dialer.dial
 
-    async def watched(definition: ServerDefinition, on_lost: OnLost, door: AskDoor) -> tuple[Link, bool]:
+    async def watched(definition: ServerDefinition, on_lost: OnLost, *more: Any) -> tuple[Link, bool]:
         states.append(house.pool.status("files", "s1").state)
-        return await dial(definition, on_lost, door)
+        return await dial(definition, on_lost, *more)
 
     house.dialer.dial = watched  # type: ignore[method-assign]
     assert house.pool.status("files", "s1").state == "not_connected"
@@ -418,3 +418,17 @@ async def test_the_call_that_a_link_is_made_for_is_known_meanwhile(house: House)
     house.dialer.gate.set()
     await use
     assert house.pool.opening("files", ("s",)) == []
+
+
+async def test_what_a_program_says_is_for_whoever_uses_it_and_for_nobody_where_several_do(house: House) -> None:
+    told: list[tuple[str, str]] = []
+    house.pool.on_scope_said = lambda server, scope, line: told.append((scope, line))
+    house.pool.principal_of = lambda scope: scope[0]
+    house.definitions["files"] = replace(FILES, affinity="shared")
+    await house.pool.connection("files", "a1")
+    house.dialer.on_said("one")
+    await house.pool.connection("files", "a2")
+    house.dialer.on_said("two")
+    await house.pool.connection("files", "b1")
+    house.dialer.on_said("three")
+    assert told == [("a1", "one"), ("a1", "two"), ("a2", "two")]

@@ -35,14 +35,13 @@ class Children:
         self.transports: list[StdioTransport] = []
         self.stderr: list[str] = []
 
-    def make(self, launch: StdioLaunch, limits: Limits = stdio.LIMITS, log: bool = False) -> StdioTransport:
-        said = None if log else self.stderr.append
-        transport = StdioTransport("files", launch, SystemClock(), self.family, said, limits)
+    def make(self, launch: StdioLaunch, limits: Limits = stdio.LIMITS) -> StdioTransport:
+        transport = StdioTransport("files", launch, SystemClock(), self.family, self.stderr.append, limits)
         self.transports.append(transport)
         return transport
 
-    async def server(self, *flags: str, **more: object) -> tuple[StdioTransport, RecordingInbox]:
-        transport = self.make(StdioLaunch(sys.executable, (STDIO_SERVER, *flags)), **more)  # type: ignore[arg-type]
+    async def server(self, *flags: str) -> tuple[StdioTransport, RecordingInbox]:
+        transport = self.make(StdioLaunch(sys.executable, (STDIO_SERVER, *flags)))
         return transport, await started(transport)
 
     async def program(self, code: str, limits: Limits = stdio.LIMITS) -> tuple[StdioTransport, RecordingInbox]:
@@ -193,7 +192,7 @@ async def test_stderr_is_logged_where_nobody_else_takes_it(
     children: Children, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="emceepee.backends")
-    _, inbox = await children.server("--exit-with", "0", log=True)
+    _, inbox = await children.server("--exit-with", "0")
     await inbox.fault()
     record = next(record for record in caplog.records if record.message == "backend_stderr")
     assert record.__dict__["data"] == {"server": "files", "line": "told to exit"}

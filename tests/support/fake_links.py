@@ -112,8 +112,15 @@ class FakeDialer:
     def forget(self, server: str) -> None:
         self.known = False
 
-    async def dial(self, definition: ServerDefinition, on_lost: OnLost, door: AskDoor = CLOSED) -> tuple[Link, bool]:
+    async def dial(
+        self,
+        definition: ServerDefinition,
+        on_lost: OnLost,
+        door: AskDoor = CLOSED,
+        on_said: Callable[[str], None] = lambda line: None,
+    ) -> tuple[Link, bool]:
         self.dials += 1
+        self.on_said = on_said
         self.doors.append(door)
         await self.gate.wait()
         if self.fault is not None:

@@ -29,6 +29,9 @@ SOON = 0.2
 GRACE = 2.0
 _POLL = 0.05
 
+_families = itertools.count(1)
+"""One process may hold several gateways, and each ends its own."""
+
 
 class Children:
     """`limit` is how many may live at one time."""
@@ -36,7 +39,8 @@ class Children:
     def __init__(self, clock: Clock, limit: int = MOST) -> None:
         self._clock = clock
         self._limit = limit
-        self._own = own_mark()
+        own = own_mark()
+        self._own = f"{own}:{next(_families)}." if own else ""
         self._numbers = itertools.count(1)
         self._marks: dict[int, str] = {}
         self._starting = 0
@@ -59,7 +63,7 @@ class Children:
             )
         self._starting += 1
         self._any = True
-        return f"{self._own}:{next(self._numbers)}" if self._own else ""
+        return f"{self._own}{next(self._numbers)}" if self._own else ""
 
     def give_back(self) -> None:
         """It could not be started."""
@@ -92,7 +96,7 @@ class Children:
         """After every transport was closed. Idempotent, bounded."""
         await self._tasks.close(grace=GRACE)
         if self._own and self._any:
-            await end_marked(lambda mark: mark.startswith(f"{self._own}:"), self._clock)
+            await end_marked(lambda mark: mark.startswith(self._own), self._clock)
         await self.warden.close()
 
 

@@ -56,14 +56,17 @@ HANDSHAKE_SECONDS_PIPE = 60.0
 """A package runner may fetch the server before it starts it. Who waits has a limit of its own; the attempt goes on."""
 
 OnLost = Callable[[Link, BackendFault], None]
+OnSaid = Callable[[str], None]
+"""What a program writes to its standard error, line by line."""
 
 
 @dataclass(slots=True, frozen=True)
 class Owner:
-    """Whoever has a link made: what he hears when it is lost, and what its server may ask him."""
+    """Whoever has a link made: what he hears when it is lost, and what its server may ask him and says beside it."""
 
     on_lost: OnLost
     door: AskDoor
+    on_said: OnSaid
 
 
 @dataclass(slots=True, frozen=True)
@@ -103,8 +106,14 @@ class ServerDialer:
     def forget(self, server: ServerName) -> None:
         self._verdicts.forget(server)
 
-    async def dial(self, definition: ServerDefinition, on_lost: OnLost, door: AskDoor = CLOSED) -> tuple[Link, bool]:
-        owner = Owner(on_lost, door)
+    async def dial(
+        self,
+        definition: ServerDefinition,
+        on_lost: OnLost,
+        door: AskDoor = CLOSED,
+        on_said: OnSaid = lambda line: None,
+    ) -> tuple[Link, bool]:
+        owner = Owner(on_lost, door, on_said)
         self._verdicts.introduce(definition.name, fingerprint(definition))
         match definition.launch:
             case HttpEndpoint():
@@ -155,14 +164,15 @@ class ServerDialer:
             if link is not None:
                 return link
         try:
-            return await self._legacy(self._converse(definition, self._pipe(definition)), owner, HANDSHAKE_SECONDS_PIPE)
+            conversation = self._converse(definition, self._pipe(definition, owner))
+            return await self._legacy(conversation, owner, HANDSHAKE_SECONDS_PIPE)
         except Refused as refused:
-            return await self._second_thought(definition, refused, self._pipe(definition), owner)
+            return await self._second_thought(definition, refused, self._pipe(definition, owner), owner)
 
     async def _probe_pipe(self, definition: ServerDefinition, owner: Owner) -> Link | None:
         """Ask a process for its era. One that answers the probe with an error is used as it is; one that was silent,
         or ended, is replaced by a fresh one that never sees the probe (None)."""
-        conversation = self._converse(definition, self._pipe(definition))
+        conversation = self._converse(definition, self._pipe(definition, owner))
         try:
             await conversation.start()
             verdict, answered = await self._probe(conversation, PROBE_SECONDS_PIPE, over_pipe=True)
@@ -180,10 +190,12 @@ class ServerDialer:
         await conversation.close()
         return None
 
-    def _pipe(self, definition: ServerDefinition) -> Transport:
+    def _pipe(self, definition: ServerDefinition, owner: Owner) -> Transport:
         if isinstance(definition.launch, StdioLaunch):
             doors, launch = self._doors, definition.launch
-            return StdioTransport(definition.name, launch, self._clock, doors.family, limits=doors.over_pipes)
+            return StdioTransport(
+                definition.name, launch, self._clock, doors.family, owner.on_said, limits=doors.over_pipes
+            )
         assert isinstance(definition.launch, InProcess)
         host = self._doors.hosted.get(definition.launch.name)
         if host is None:

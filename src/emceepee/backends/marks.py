@@ -2,8 +2,9 @@
 
 A child's environment is handed down, so a mark is carried by everything that it starts, also by what leads a process
 group of its own or has lost its parent. It names the gateway by its process id, when that was started, and the
-namespace in which both mean something, and after a colon the child. A program that is to outlive its server on purpose
-takes the mark out of its environment. Only Linux shows environments (/proc); elsewhere nobody carries one.
+namespace in which both mean something, and after a colon which of its children that is. A program that is to outlive
+its server on purpose takes the mark out of its environment. Only Linux shows environments (/proc); elsewhere nobody
+carries one.
 
 The one rule: a signal goes to a process that was just seen to carry the mark, by a handle on that very process, and
 never to a number alone.

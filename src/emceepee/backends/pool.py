@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -49,6 +50,7 @@ class Settings:
 
 
 OnLost = Callable[[Link, BackendFault], None]
+OnSaid = Callable[[str], None]
 
 
 OnAttached = Callable[[Connection, Reconnection | None], None]
@@ -61,6 +63,9 @@ servers are told so once."""
 OnScopeLost = Callable[[ServerName, Scope], None]
 """A scope's link is gone, and nobody here closed it."""
 
+OnScopeSaid = Callable[[ServerName, Scope, str], None]
+"""A program that a scope uses has written a line to its standard error."""
+
 OnHealth = Callable[[ServerName, Scope, str | None], None]
 """A server that is connected does not answer our probes (why), or does again (None)."""
 
@@ -68,9 +73,15 @@ OnHealth = Callable[[ServerName, Scope, str | None], None]
 class Dialer(Protocol):
     """Opens links; `backends.dial` is the real one."""
 
-    async def dial(self, definition: ServerDefinition, on_lost: OnLost, door: AskDoor = CLOSED) -> tuple[Link, bool]:
-        """A live link, and whether every scope may use it; its server may ask what the door says. Raises
-        `BackendFault`. Bounded by itself."""
+    async def dial(
+        self,
+        definition: ServerDefinition,
+        on_lost: OnLost,
+        door: AskDoor = CLOSED,
+        on_said: OnSaid = lambda line: None,
+    ) -> tuple[Link, bool]:
+        """A live link, and whether every scope may use it; its server may ask what the door says, and what it writes to
+        its standard error is heard. Raises `BackendFault`. Bounded by itself."""
         ...
 
     def knows(self, definition: ServerDefinition) -> bool:
@@ -134,6 +145,7 @@ class Pool:
         """Its session is gone and is being made anew; `on_attached` or `on_scope_lost` follows."""
         self.on_scope_replaced: OnScopeLost = lambda server, scope: None
         """What its former link still carried is void: told before anybody can use the next one (X-BUG-35)."""
+        self.on_scope_said: OnScopeSaid = lambda server, scope, line: None
         self.on_health: OnHealth = lambda server, scope, why: None
 
     def __len__(self) -> int:
@@ -336,7 +348,15 @@ class Pool:
         # What all scopes share can ask nobody: nobody could say whom it means.
         profile = supervisor.profile
         door = self.door_of(definition.name, supervisor.scopes, profile) if profile else CLOSED
-        return await self._dialer.dial(definition, supervisor.lost, door)
+        return await self._dialer.dial(definition, supervisor.lost, door, functools.partial(self._said, supervisor))
+
+    def _said(self, supervisor: Supervisor, line: str) -> None:
+        """What several callers share may write down what is one's alone: then it is for the log, and for none of
+        them."""
+        scopes = sorted(supervisor.scopes)
+        if len({self.principal_of(scope) for scope in scopes}) == 1:
+            for scope in scopes:
+                self.on_scope_said(supervisor.definition.name, scope, line)
 
     def reached(self, supervisor: Supervisor, for_everyone: bool) -> None:
         self._go_rounds()

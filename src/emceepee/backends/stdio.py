@@ -50,7 +50,7 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 
 
 class StdioTransport:
-    """Implements `transport.Transport`. `on_stderr` gets each line; without it they are logged."""
+    """Implements `transport.Transport`. Each line of its stderr is logged; `on_stderr` gets it as well."""
 
     def __init__(
         self,
@@ -58,14 +58,14 @@ class StdioTransport:
         launch: StdioLaunch,
         clock: Clock,
         family: Children,
-        on_stderr: OnStderr | None = None,
+        on_stderr: OnStderr = lambda line: None,
         limits: Limits = LIMITS,
     ) -> None:
         self.server = server
         self._launch = launch
         self._clock = clock
         self._family = family
-        self._on_stderr = on_stderr or self._log_stderr
+        self._on_stderr = on_stderr
         self._limits = limits
         self._lines = LineReader(limits)
         self._stderr = StderrLines(of_environment(launch.env).hide)
@@ -182,7 +182,7 @@ class StdioTransport:
     def received(self, fd: int, data: bytes) -> None:
         if fd == _STDERR:
             for text in self._stderr.feed(data, self._clock.now()):
-                self._on_stderr(text)
+                self._said(text)
             return
         for line in self._lines.feed(data):
             if self._inbox is None:
@@ -225,7 +225,7 @@ class StdioTransport:
             self._line(rest, self._inbox)
         if fd == _STDERR:
             for text in self._stderr.end(self._clock.now()):
-                self._on_stderr(text)
+                self._said(text)
         self._open_pipes.discard(fd)
         if fd != _STDERR:
             self._begin_to_end()
@@ -318,8 +318,9 @@ class StdioTransport:
         while not condition() and self._clock.now() < deadline:
             await self._clock.sleep(_POLL)
 
-    def _log_stderr(self, text: str) -> None:
+    def _said(self, text: str) -> None:
         _log.info("backend_stderr", extra={"data": {"server": self.server, "line": text}})
+        self._on_stderr(text)
 
 
 class _Pipes(asyncio.SubprocessProtocol):

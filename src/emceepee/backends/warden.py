@@ -38,7 +38,7 @@ class Warden:
     """Told of process groups; does nothing for as long as we live."""
 
     def __init__(self, clock: Clock, mark: str = "") -> None:
-        """`mark` is what our children carry, and what they start (`marks`)."""
+        """`mark` is how the marks of our children begin, and of what they start (`marks`)."""
         self._clock = clock
         self._mark = mark
         self._groups: set[int] = set()

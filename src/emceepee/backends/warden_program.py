@@ -48,9 +48,9 @@ def signal_group(group: int, number: int) -> bool:
 
 
 def strays(mark: str) -> set[int]:
-    """Living processes that carry the mark; it is at the beginning of their environment or behind a NUL."""
+    """Living processes whose mark begins so; it is at the beginning of their environment or behind a NUL."""
     found: set[int] = set()
-    sought = f"\0EMCEEPEE_CHILD={mark}:".encode()
+    sought = f"\0EMCEEPEE_CHILD={mark}".encode()
     for name in os.listdir("/proc") if mark else ():
         try:
             with open(f"/proc/{name}/environ", "rb") as file:

@@ -84,6 +84,12 @@ class News:
                 # Merged per token on its way to whoever asked; it would push everything else out (X-GAP-17).
                 pass
 
+    def said(self, server: ServerName, scope: Scope, line: str) -> None:
+        """On its standard error, where nobody says how grave it is."""
+        workspace = self._workspaces.find(scope)
+        if workspace is not None:
+            workspace.logged(server, "info", to_raw(line), None, "stderr")
+
 
 def _of(server: ServerName, scope: Scope) -> dict[str, Any]:
     return {"sessionId": label(scope), "server": server}
