@@ -75,6 +75,8 @@ async def test_the_sdks_client_sees_a_call_that_goes_on_as_a_task_and_gets_its_r
     async with serving(config) as gateway:
         url = f"http://127.0.0.1:{gateway.port}/mcp"
         async with mcp.Client(url, mode="auto", extensions=[tasks]) as client:
+            # A call that will not wait for long wants a server that is there.
+            await client.call_tool("list_tools", {"server": "worker"})
             result = await client.call_tool("execute_tool", SLOW)
         async with mcp.Client(url, mode="auto") as plain:
             told = await plain.call_tool("execute_tool", SLOW)
