@@ -130,3 +130,14 @@ async def test_it_can_be_switched_off() -> None:
     await house.clock.advance(0.03)
     assert (await started.done()).json["result"]["resultType"] == "input_required"
     await house.close()
+
+
+async def test_a_client_is_told_with_its_task_only_of_what_it_can_be_asked_itself() -> None:
+    house = House({"shop": shop(asker("sampling/createMessage"))})
+    client = house.modern_client("/mcp", {"elicitation": {}} | TASKS)
+    started = client.start("tools/call", EXECUTE)
+    await let_run()
+    await house.clock.advance(0.03)
+    # The rest goes to its tools, as for any client that has them.
+    assert "server_pending" in (await started.done()).json["result"]["content"][0]["text"]
+    await house.close()

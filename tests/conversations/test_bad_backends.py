@@ -250,7 +250,7 @@ async def test_a_server_that_goes_away_in_the_middle_leaves_the_outcome_unknown_
 
 # --- floods
 
-FLOOD = 100_000
+FLOOD = 20_000
 
 
 @pytest.mark.parametrize("token", ["mine", None])

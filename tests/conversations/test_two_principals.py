@@ -87,7 +87,10 @@ class Person:
         await client.hello(capabilities=capabilities)
         return client
 
-    def saw(self, answer: AsgiAnswer) -> Json:
+    async def told(self, answer: AsgiAnswer) -> Json:
+        """All of it, however long a busy machine takes."""
+        assert answer.task is not None
+        await asyncio.wait([answer.task])
         self.seen.append(answer.body.decode())
         return response_of(answer)
 
@@ -108,27 +111,34 @@ class Person:
     async def _native_call(self, asked: HttpAsked, mark: str) -> None:
         call = asked.call("paint", arguments={"mark": mark})
         serving = asyncio.ensure_future(self._serve(asked, call))
-        self.results[mark] = self.saw(await call.done())["result"]
+        self.results[mark] = (await self.told(call))["result"]
         serving.cancel()
-        for ask in asked.unanswered(call):
-            await asked.reply(ask, answer_to(ask["params"]["message"]))
+        self._reply_to(asked, call)
 
     async def _serve(self, asked: HttpAsked, call: AsgiAnswer) -> None:
         """Whichever question comes on this stream, by its own mark: a guess may have put another one here."""
         while True:
-            ask = await asked.next_ask(call)
+            call._changed.clear()
+            self._reply_to(asked, call)
+            await call._changed.wait()
+
+    def _reply_to(self, asked: HttpAsked, call: AsgiAnswer) -> None:
+        for ask in asked.unanswered(call):
             # Its own task: the call may end while another one's question is answered.
             self.replies.append(asyncio.ensure_future(self._reply(asked, ask)))
 
     async def _reply(self, asked: HttpAsked, ask: Json) -> None:
         await pause(self.chance)
-        await asked.reply(ask, answer_to(ask["params"]["message"]))
+        answer = asked.client.post({"id": ask["id"], "result": answer_to(ask["params"]["message"])})
+        assert answer.task is not None
+        await asyncio.wait([answer.task])
+        assert answer.status == 202
 
     async def _held(self, client: ModernClient, mark: str) -> None:
         params: Json = {"name": "paint", "arguments": {"mark": mark}}
         again = params
         while True:
-            response = self.saw(await client.start("tools/call", again).done())
+            response = await self.told(client.start("tools/call", again))
             if response["result"]["resultType"] != "input_required":
                 break
             asks = response["result"]["inputRequests"]
@@ -142,23 +152,24 @@ class Person:
         calls = [client.start("execute_tool", server="shop", tool="paint", args={"mark": mark}) for mark in marks]
         tasks = {}
         for mark, call in zip(marks, calls, strict=True):
-            tasks[mark] = read_told(self.saw(await call.done())).own[0]["task"]["taskId"]
+            tasks[mark] = read_told(await self.told(call)).own[0]["task"]["taskId"]
         while tasks:
-            for ask in (await self._told(client, "get_elicitations"))["elicitations"]:
+            for ask in (await self._own(client, "get_elicitations"))["elicitations"]:
                 answer = answer_to(ask["params"]["message"])
-                self.saw(await client.start("respond_to_elicitation", request_id=ask["requestId"], **answer).done())
+                await self.told(client.start("respond_to_elicitation", request_id=ask["requestId"], **answer))
             await let_run()
             mark, task = next(iter(tasks.items()))
-            result = self.saw(await client.start("get_task_result", task_id=task, timeout_ms=0).done())["result"]
+            got = client.start("get_task_result", task_id=task, timeout_ms=0)
+            result = (await self.told(got))["result"]
             if "structuredContent" in result:
                 self.results[mark] = result
                 del tasks[mark]
         for rest in ("get_logs", "get_notifications", "await_activity"):
             arguments = {"since_event_id": "0" * 26, "timeout_ms": 0} if rest == "await_activity" else {"limit": 5000}
-            self.saw(await client.start(rest, **arguments).done())
+            await self.told(client.start(rest, **arguments))
 
-    async def _told(self, client: MetaClient, tool: str) -> Json:
-        found: Json = read_told(self.saw(await client.start(tool).done())).own[0]
+    async def _own(self, client: MetaClient, tool: str) -> Json:
+        found: Json = read_told(await self.told(client.start(tool))).own[0]
         return found
 
 

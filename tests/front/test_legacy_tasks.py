@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from emceepee.front.legacy_tasks import answer_created, answer_task_request
+from emceepee.front.shop import Shop
 from emceepee.front.standing import Standing
 from emceepee.protocol.messages import Request
 from emceepee.sessions.in_flight import InFlight
@@ -16,6 +17,7 @@ from emceepee.vocabulary.raw_json import to_raw
 from emceepee.vocabulary.tasks import GoesOn
 from tests.support.fake_clock import settle
 from tests.support.fake_surface import FakeSurface
+from tests.support.front_bench import SERVER_INFO
 
 
 class Outlet:
@@ -36,7 +38,8 @@ def begun(surface: FakeSurface) -> tuple[Session, str]:
 
 
 async def answered(surface: FakeSurface, session: Session, method: str, **params: Any) -> Any:
-    return json.loads(await answer_task_request(surface.tasks, session, Request(1, method, to_raw(params))))
+    request, shop = Request(1, method, to_raw(params)), Shop(surface.clock, SERVER_INFO)
+    return json.loads(await answer_task_request(surface.tasks, session, request, shop))
 
 
 async def test_a_session_is_told_of_a_task_from_its_creation_to_its_end() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from emceepee.errors import ClientFault
 from emceepee.relay.long_call import carry_long
+from emceepee.vocabulary.asks import NO_ASKS
 from emceepee.vocabulary.notices import MadeTask, Notice, Progress
 from emceepee.vocabulary.outcomes import Done, Outcome
 from emceepee.vocabulary.raw_json import Payload, to_raw
@@ -44,7 +45,7 @@ def begun(held: Held, terms: TaskTerms, ttl_ms: int | None = None) -> tuple[Hous
     def mark(done: Done) -> None:
         done.wrapped = True
 
-    return house, asyncio.ensure_future(carry_long(house.middle, "a", asked, heard.append, mark)), heard
+    return house, asyncio.ensure_future(carry_long(house.middle, "a", asked, NO_ASKS, heard.append, mark)), heard
 
 
 async def test_who_asks_has_his_task_before_the_server_answers() -> None:

@@ -137,7 +137,7 @@ class LegacyDesk:
                 await self._subscribe(surface, session, request)
                 return write_result(request.id, EMPTY_OBJECT)
             case method if method in TASK_METHODS:
-                return await answer_task_request(surface.tasks, session, request)
+                return await answer_task_request(surface.tasks, session, request, self._shop, voice)
             case _:
                 return await self._carried(surface, session, request, tell, promise, voice)
 
@@ -152,7 +152,7 @@ class LegacyDesk:
     ) -> bytes:
         read = self.read(session, request)
         teller = Teller(session, read.token, tell)
-        if session.asks and (voice is not None or _listens(session)):
+        if session.asks and (voice is not None or _listens(session) or read.call.tasks == "asks"):
             read.call.asks, read.call.ear = session.asks, teller
             teller.asking, teller.voice = Asking.of(session, self._shop.clock), voice
         outcome = await surface.carry(read.call, teller)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from emceepee.eras.legacy import tasks as words
 from emceepee.eras.legacy.towards_client import write_error
+from emceepee.front.asked_meanwhile import AskedMeanwhile
+from emceepee.front.asking import Voice
+from emceepee.front.shop import Shop
 from emceepee.front.standing import Standing
 from emceepee.protocol.messages import Request, write_failure, write_result
 from emceepee.relay.task_room import TaskRoom
@@ -16,7 +19,9 @@ from emceepee.vocabulary.outcomes import Failed
 from emceepee.vocabulary.tasks import GoesOn
 
 
-async def answer_task_request(room: TaskRoom, session: Session, request: Request) -> bytes:
+async def answer_task_request(
+    room: TaskRoom, session: Session, request: Request, shop: Shop, voice: Voice | None = None
+) -> bytes:
     """The response to one of `words.METHODS`; to `tasks/result` when the task has ended. Raises `ClientFault`."""
     words.check_revision(request.method, session.revision)
     caller = session.caller
@@ -26,7 +31,8 @@ async def answer_task_request(room: TaskRoom, session: Session, request: Request
     task_id = words.read_task_id(request)
     match request.method:
         case words.RESULT:
-            return await _result(room, session, request, task_id)
+            with AskedMeanwhile(room, session, task_id, shop, voice):
+                return await _result(room, session, request, task_id)
         case words.CANCEL:
             task, cancelled = room.cancel(caller, task_id)
             if not cancelled:

@@ -57,7 +57,7 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done | GoesOn:
     except EmceepeeError as error:
         raise tool_error(error, _about(server, tool)) from error
     job = Job(workspace, server, call, asked.on_notice, desk.middle.news.told)
-    job.hear_asks(desk.middle.settings.coalesce)
+    job.hear_asks(asked.call.asks, desk.middle.settings.coalesce)
     job.start(desk.middle.calls, connection, seconds)
     with desk.middle.asks.interrupting(job.call, job.interrupt):
         ended = await job.wait(seconds)

@@ -266,8 +266,12 @@ def _labelled(ask: RaisedAsk) -> RaisedAsk:
     if ask.belonging.certainty != "ambiguous" or ask.kind != "elicitation":
         return ask
     names = [read_text(call.params.get("name")) or read_text(call.params.get("uri")) for call in ask.belonging.calls]
+    told_apart = list(dict.fromkeys(name for name in names if name))
+    if len(told_apart) < 2:
+        # Calls of one tool: no word would say more than the question.
+        return ask
     fields = read_fields(ask.params)
-    label = ", ".join(dict.fromkeys(name for name in names if name))
+    label = ", ".join(told_apart)
     message = f"(belongs to one of: {label}) {read_text(fields.get('message')) or ''}"
     return replace(ask, params=to_raw({**fields, "message": message}))
 

@@ -192,7 +192,8 @@ class Direct:
         name = {"name": to_raw(own)}
         if call.tasks in TAKE_TASKS:
             mark = functools.partial(self._mark_wrapped, server, call.caller.scope, own)
-            return await carry_long(self._middle, server, self._onward(server, call, name), on_notice, mark)
+            onward = self._onward(server, call, name)
+            return await carry_long(self._middle, server, onward, call.asks, on_notice, mark)
         if call.tasks == "silent":
             # A tool that must be run as a task is one among others here: it is run, and its client waits.
             call.tasks = "unable"

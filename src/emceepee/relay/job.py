@@ -23,6 +23,7 @@ from emceepee.relay.task_room import as_failed, as_task
 from emceepee.runtime.clock import Timer
 from emceepee.sessions.workspace import Workspace
 from emceepee.state.tasks import TaskView
+from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import LogLine, MadeTask, Notice
@@ -69,12 +70,13 @@ class Job:
         self._impatient_at = 0.0
         self._left = 0.0
 
-    def hear_asks(self, coalesce: float | None) -> None:
-        """Its client is asked by its own ear, if it has one; else, where that is said, with the task that it takes."""
-        if self.call.ear is not None:
+    def hear_asks(self, native: AskProfile, coalesce: float) -> None:
+        """Its client is asked with the task that it takes, as far as it can be asked itself (`native`); or by its own
+        ear, while it waits. One that wants a task at once does not wait."""
+        if self.call.ear is not None and self.call.tasks != "asks":
             self.call.ear = CountedEar(self.call.ear, self._asking)
-        elif coalesce is not None and self.call.tasks in TAKE_TASKS and self.call.asks:
-            self._ear = TaskEar(self.call.asks, self.workspace.clock, coalesce, self._asked_in_task)
+        elif self.call.tasks in TAKE_TASKS and native:
+            self._ear = TaskEar(native, self.workspace.clock, coalesce, self._asked_in_task)
             self.call.ear = self._ear
 
     def start(self, calls: Calls, connection: Connection, patience: float) -> None:

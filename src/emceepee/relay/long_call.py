@@ -9,6 +9,7 @@ from __future__ import annotations
 from emceepee.relay.job import Job, Mark
 from emceepee.relay.middle import Middle
 from emceepee.relay.surface import OnNotice
+from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import ServerName
 from emceepee.vocabulary.outcomes import Outcome
@@ -16,16 +17,17 @@ from emceepee.vocabulary.tasks import GoesOn
 
 
 async def carry_long(
-    middle: Middle, server: ServerName, call: Call, on_notice: OnNotice | None, mark: Mark
+    middle: Middle, server: ServerName, call: Call, native: AskProfile, on_notice: OnNotice | None, mark: Mark
 ) -> Outcome | GoesOn:
-    """Raises as `Calls.carry`, and `ClientFault` for a ttl that is no time."""
+    """`native` is what its client can be asked itself. Raises as `Calls.carry`, and `ClientFault` for a ttl that is no
+    time."""
     scope = call.caller.scope
     workspace = middle.workspaces.at(scope)
     workspace.tasks.ttl(call.task_ttl_ms)
     connection = await middle.reach.connection(server, scope, call.session_asks, call)
     patience = 0.0 if call.tasks == "asks" else middle.settings.promote_after
     job = Job(workspace, server, call, on_notice, middle.news.told, mark)
-    job.hear_asks(middle.settings.coalesce)
+    job.hear_asks(native, middle.settings.coalesce)
     job.start(middle.calls, connection, patience)
     if await job.wait(patience):
         return job.answer()

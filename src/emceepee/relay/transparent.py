@@ -70,13 +70,14 @@ class Transparent:
 
     async def carry(self, call: Call, on_notice: OnNotice | None) -> Answered | GoesOn:
         if call.method in RELAYED:
+            native = call.asks
             if call.method in MAY_ASK:
                 promised = self._middle.asks.promised(self._server, call)
                 # What its client can be asked itself stays with the call that came in.
                 call = call if promised == call.asks else replace(call, asks=promised)
             if call.tasks in TAKE_TASKS:
                 mark = functools.partial(self._mark_wrapped, call)
-                return await carry_long(self._middle, self._server, call, on_notice, mark)
+                return await carry_long(self._middle, self._server, call, native, on_notice, mark)
             outcome = await self._middle.calls.carry(self._server, call, on_notice, self._timeout)
             if call.method == TOOLS_CALL and type(outcome) is Done:
                 self._mark_wrapped(call, outcome)

@@ -22,8 +22,8 @@ from emceepee.vocabulary.raw_json import Fields, NotThatShape, read_fields, writ
 
 _log = logging.getLogger("emceepee.storage")
 
-MAX_RESULT = 4 * 1024 * 1024
-"""Bytes of one result. Writing as much takes about as long as the gateway may be silent."""
+MAX_RESULT = 1024 * 1024
+"""Bytes of one result. Writing as much takes some milliseconds, in which nothing else goes on."""
 
 MAX_TASKS = 10_000
 MAX_BYTES = 256 * 1024 * 1024

@@ -16,7 +16,7 @@ from emceepee.eras.meta import RELATED_TASK
 from emceepee.eras.peek import is_null, is_object
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Request, write_notification
-from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, Payload, read_fields, read_text, write
+from emceepee.vocabulary.raw_json import EMPTY_OBJECT, NotThatShape, Payload, read_fields, read_text, to_raw, write
 from emceepee.vocabulary.tasks import Task
 
 GET, RESULT, CANCEL, LIST = "tasks/get", "tasks/result", "tasks/cancel", "tasks/list"
@@ -96,6 +96,16 @@ def write_result_of(task: Task, revision: str) -> Raw | None:
 
 def write_status(task: Task) -> bytes:
     return write_notification(NOTIFICATION, write(_told(task)))
+
+
+def about_task(params: Raw, task_id: str) -> Raw:
+    """The params of an ask that belongs to a task, and names it."""
+    try:
+        fields = read_fields(params)
+        meta = read_fields(fields.get("_meta") or EMPTY_OBJECT)
+    except NotThatShape:
+        return params
+    return to_raw({**fields, "_meta": {**meta, RELATED_TASK: {"taskId": task_id}}})
 
 
 def already_ended(task: Task) -> ClientFault:
