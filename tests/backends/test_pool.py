@@ -257,7 +257,7 @@ async def test_coming_and_going_are_logged_under_the_seeds_names(
         await settle()
     told = [(record.levelname, record.message, getattr(record, "data", None)) for record in caplog.records]
     assert told == [
-        ("INFO", "server_connected", {"server": "files", "url": "memory:files"}),
+        ("INFO", "server_connected", {"server": "files", "url": "memory:files", "asks": "-"}),
         ("INFO", "server_disconnected", {"server": "files", "reason": "it exited with code 1"}),
         ("INFO", "server_reconnecting", {"server": "files", "attempt": 1, "delayMs": 1000}),
     ]

@@ -16,7 +16,7 @@ from tests.conversations.meta_client import MetaClient, meta
 from tests.support.fake_clock import settle
 from tests.support.forgetful_server import ForgetfulServer
 from tests.support.http_backend import HttpBackend
-from tests.support.scripted_backend import EXIT, ScriptedBackend, Turn
+from tests.support.scripted_backend import EXIT, Late, ScriptedBackend, Turn
 
 CALL_UNKNOWN = "Server reconnected - tool call state unknown"
 REQUEST_UNKNOWN = "Server reconnected - request state unknown"
@@ -343,6 +343,31 @@ async def test_a_server_that_is_away_is_listed_with_since_when_why_and_when_it_i
     assert (said["status"], said["waitingCalls"]) == ("connecting", 1)
     await house.close()
     await waiting.done()
+
+
+async def test_a_call_on_another_connection_of_the_same_scope_survives_the_loss_of_one() -> None:
+    go = asyncio.Event()
+    backend = ScriptedBackend(answers={"tools/call": Late({"content": [{"type": "text", "text": "late"}]}, go)})
+    house = House({"shop": backend})
+    client = MetaClient(house.modern_client("/mcp"))
+    tasks = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    there = house.modern_client("/servers/shop/mcp", tasks)
+    lost = (await client.use("execute_tool", server="shop", tool="slow", timeout_ms=0)).said["task"]["taskId"]
+    await backend.saw("tools/call")
+    slow = there.start("tools/call", {"name": "slow"})
+    await backend.saw("tools/call", 2)
+    await house.clock.advance(46)
+    kept = response_of(await slow.done())["result"]["taskId"]
+    calling = [one for one in backend.connections if one.channel is not None]
+    assert len(calling) == 2, "one whose server may ask, and one whose server may not"
+    calling[0].exit("exited with code 1")
+    await let_run()
+    states = {task: (await client.use("get_task", task_id=task)).said["task"]["status"] for task in (lost, kept)}
+    assert states == {lost: "failed", kept: "working"}
+    go.set()
+    await let_run()
+    assert (await there.result("tasks/get", {"taskId": kept}))["status"] == "completed"
+    await house.close()
 
 
 @pytest.mark.shows("A-REC-30")

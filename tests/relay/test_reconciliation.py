@@ -149,11 +149,14 @@ async def test_nothing_is_told_of_a_server_that_is_no_more_or_to_a_session_that_
 async def test_a_call_that_waits_for_the_next_connection_is_none_that_the_last_one_took() -> None:
     house = make_house(a=FakeServer())
     workspace = house.middle.workspaces.at("s")
-    on_its_way = [True]
     lost = workspace.begin_task(("a", "t", None), None, None, lambda: True)
-    kept = workspace.begin_task(("a", "t", Raw(b"{}")), None, None, lambda: not on_its_way[0])
+    kept = workspace.begin_task(("a", "t", Raw(b"{}")), None, None, lambda: False)
     house.middle.reconciliation.replaced("a", "s")
     assert [workspace.tasks.get(task.id).status for task in (lost, kept)] == ["failed", "working"]
+    house.middle.reconciliation.has_live = lambda server, scope: True
+    house.middle.reconciliation.lost("a", "s")
+    assert workspace.tasks.get(kept.id).working, "it is on another connection of this scope"
+    house.middle.reconciliation.has_live = lambda server, scope: False
     house.middle.reconciliation.lost("a", "s")
     assert workspace.tasks.get(kept.id).error == "Server disconnected"
 

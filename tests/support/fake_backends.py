@@ -76,6 +76,7 @@ class FakeConnection:
     def __init__(self, server: FakeServer) -> None:
         self.server = server
         self.on_notice: OnNotice | None = None
+        self.alive = True
         self.wants: list[Interest] = []
         self.levels: list[str] = []
 
@@ -175,6 +176,10 @@ class FakePool:
         self.told_of_roots.append(scope)
 
     def waits(self, scope: str) -> bool:
+        return False
+
+    def has_live(self, server: str, scope: str) -> bool:
+        """Each scope has one here: the one that was lost."""
         return False
 
     async def try_out(self, definition: ServerDefinition) -> None:

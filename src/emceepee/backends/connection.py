@@ -147,6 +147,10 @@ class Connection:
         link = self._link
         return link if link is not None and link.alive else None
 
+    @property
+    def alive(self) -> bool:
+        return self.link is not None
+
     def holds(self, link: Link) -> bool:
         """Whether this is the link behind it, dead or alive."""
         return self._link is link

@@ -462,6 +462,9 @@ class Pool:
         each = self._handles.get(scope, {}).get(server, {})
         return [profile for profile, handle in each.items() if handle.link is not None]
 
+    def has_live(self, server: ServerName, scope: Scope) -> bool:
+        return bool(self.profiles(server, scope))
+
     def _own(self, server: ServerName, scope: Scope) -> list[Supervisor]:
         """Those that are a scope's own, or its principal's."""
         definition = self._find(server)
@@ -493,8 +496,7 @@ class Pool:
         for key in [key for key, one in each.items() if one in ending]:
             del each[key]
         for supervisor in ending:
-            if supervisor.current_link is not None:
-                supervisor.current_link.void_asks()
+            supervisor.forgo()
             self._replaced(supervisor)
         await self._close_all(ending)
         self._dialer.forget(server)

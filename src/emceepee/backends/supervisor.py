@@ -225,7 +225,7 @@ class Supervisor:
                 self._step("stop")
                 return BackendUnavailable(self.definition.name, "it was removed or changed while connecting")
             if former is not None:
-                former.void_asks()
+                _forgo(former)
             self._succeeded(link, for_everyone)
             return link
         except OutcomeUnknown as fault:
@@ -478,6 +478,11 @@ class Supervisor:
 
     # -- ending
 
+    def forgo(self) -> None:
+        """It is about to be closed, because another one takes its place."""
+        if self.current_link is not None:
+            _forgo(self.current_link)
+
     def forsake(self, scope: Scope) -> None:
         """One less who wants it; what nobody wants is not made anew."""
         self.users -= {user for user in self.users if user[0] == scope}
@@ -519,3 +524,9 @@ class _Scopes(Collection[Scope]):
 
     def __len__(self) -> int:
         return len(self._users)
+
+
+def _forgo(link: Link) -> None:
+    """Nothing begins on it any more, and what its server asked is given up."""
+    link.alive = False
+    link.void_asks()

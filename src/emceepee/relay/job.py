@@ -59,7 +59,7 @@ class Job:
         self._mark = mark
         self._made: MadeTask | None = None
         self._running: asyncio.Task[None] | None = None
-        self._waits: Callable[[Call], bool] | None = None
+        self._sent_by: tuple[Calls, Connection] | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._answer: Outcome | EmceepeeError | None = None
         self._task_id: str | None = None
@@ -82,7 +82,7 @@ class Job:
     def start(self, calls: Calls, connection: Connection, patience: float) -> None:
         """The call may last as long as it is waited for, and as long as a task can live after that (X-BUG-27)."""
         longest = patience + self.workspace.tasks.settings.max_ttl_ms / 1000
-        self._waits = calls.waits
+        self._sent_by = calls, connection
         work = self._run(calls, connection, longest)
         self._running = self.workspace.jobs.spawn(work, f"call {self.server}")
         # Stopped before its first step, it never comes to say that it is over.
@@ -192,15 +192,19 @@ class Job:
         params = self.call.params
         what = (self.server, read_text(params.get("name")) or "", _kept(params.get("arguments")))
         made = self._made or MadeTask()
-        view = self.workspace.begin_task(what, self.stop, _lifetime(ttl_ms, made.ttl_ms), self._on_its_way)
+        view = self.workspace.begin_task(what, self.stop, _lifetime(ttl_ms, made.ttl_ms), self._lost)
         self._task_id = view.id
         self._on_notice = None
         self.workspace.tasks.note(view.id, self.workspace.now(), made.message, made.asks, made.answer)
         return view
 
-    def _on_its_way(self) -> bool:
-        """Whether the server may have it: what a lost connection carried, and not what waits for the next one."""
-        return self._waits is None or not self._waits(self.call)
+    def _lost(self) -> bool:
+        """Whether the connection that it is on is gone. One that waits for the next is on none, and
+        others of this scope may live."""
+        if self._sent_by is None:
+            return True
+        calls, connection = self._sent_by
+        return not connection.alive and not calls.waits(self.call)
 
     def goes_on(self, ttl_ms: int | None) -> GoesOn:
         """`promote`, for a client that takes tasks. Where there can be no more of them the call is stopped, because

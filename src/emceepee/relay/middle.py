@@ -58,6 +58,7 @@ class Middle:
         self.reach.on_failed = self.news.failed
         budget = self.settings.reconcile_budget
         self.reconciliation = Reconciliation(self.workspaces, self.news, self.listing, registry, tasks, budget)
+        self.reconciliation.has_live = pool.has_live
         promote, interaction = self.settings.promote_on_ask, self.settings.interaction
         self.asks = Asks(self.workspaces, promote, pool.opening, self._ask_policy, interaction)
         self.calls = Calls(self.reach, tasks, clock, self.listing.facts, Rounds(self.asks, clock))

@@ -44,12 +44,12 @@ class News:
         """It could not be connected."""
         _log.warning("session_server_connect_failed", extra={"data": _of(server, scope) | {"error": error}})
 
-    def lost(self, server: ServerName, scope: Scope) -> None:
+    def lost(self, server: ServerName, scope: Scope, others: bool = False) -> None:
         """Not for what we closed ourselves."""
         _log.info("session_server_disconnected", extra={"data": _of(server, scope)})
         workspace = self._workspaces.find(scope)
         if workspace is not None:
-            workspace.disconnected(server)
+            workspace.disconnected(server, others)
 
     def added(self, server: ServerName, url: str, by: Scope | None, replaced: bool) -> None:
         """Connected for the first time, under a new name, or anew at another address (X-BUG-46)."""

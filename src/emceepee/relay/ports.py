@@ -32,6 +32,11 @@ class Connection(Protocol):
     @property
     def about(self) -> About: ...
 
+    @property
+    def alive(self) -> bool:
+        """Whether there is something behind it now."""
+        ...
+
     async def request(self, call: Call, on_notice: OnNotice | None, timeout: float) -> Answered:
         """Raises `errors.BackendFault` where the server did not answer: `BackendUnavailable` only when nothing can have
         reached it. When cancelled, or past the time-out, the server is told so."""
@@ -68,6 +73,11 @@ class Pool(Protocol):
     async def roots_changed(self, scope: Scope) -> None: ...
 
     def status(self, server: ServerName, scope: Scope) -> Status: ...
+
+    def has_live(self, server: ServerName, scope: Scope) -> bool:
+        """Whether this scope has any live connection to the server: it may have several, whose servers may ask
+        different things."""
+        ...
 
     def waits(self, scope: Scope) -> bool:
         """Whether a question of this scope may be on its way."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,6 +79,8 @@ class Reconciliation:
         self._registry = registry
         self._tasks = tasks
         self._budget = budget
+        self.has_live: Callable[[ServerName, Scope], bool] = lambda server, scope: False
+        """As `ports.Pool.has_live`."""
         self._cycles: dict[Scope, dict[ServerName, _Cycle]] = {}
         self._rounds: dict[object, _Round] = {}
         self._places = asyncio.Semaphore(_AT_ONCE)
@@ -109,7 +111,7 @@ class Reconciliation:
 
     def lost(self, server: ServerName, scope: Scope) -> None:
         self._close_now(server, scope)
-        self._news.lost(server, scope)
+        self._news.lost(server, scope, self.has_live(server, scope))
 
     # -- one cycle
 

@@ -24,7 +24,7 @@ from emceepee.state.kept_tasks import KeptTask
 from emceepee.state.pending_requests import Ask, PendingKind, PendingRequests, Settle
 from emceepee.state.recording import Moment
 from emceepee.state.settings import StateSettings
-from emceepee.state.tasks import UNKEPT, Carried, Keep, Stop, Tasks, TaskView
+from emceepee.state.tasks import UNKEPT, Keep, Lost, Stop, Tasks, TaskView
 from emceepee.state.totals import EventTotals
 from emceepee.state.waiting import Waiters
 from emceepee.vocabulary.asks import DISCONNECTED, RECONNECTED
@@ -150,10 +150,10 @@ class Workspace:
         what: tuple[ServerName, str, Raw | None],
         stop: Stop | None,
         ttl_ms: int | None = None,
-        carried: Carried | None = None,
+        lost: Lost | None = None,
     ) -> TaskView:
         """`what` is server, tool and arguments. Raises `LimitReached`, and `ClientFault` for a ttl that is no time."""
-        view = self.tasks.create(self.new_id(), what, self.now(), stop, self.tasks.ttl(ttl_ms), carried)
+        view = self.tasks.create(self.new_id(), what, self.now(), stop, self.tasks.ttl(ttl_ms), lost)
         self._wake_at(self.clock.now() + view.ttl_ms / 1000)
         return view
 
@@ -225,19 +225,21 @@ class Workspace:
         tasks = self.tasks.fail_server(server, reason, self.now(), _nobody_knows(server, reason))
         return Invalidated(tuple(task.id for task in tasks)) + _of_asks(self.asks.reject_server(server, reason))
 
-    def disconnected(self, server: ServerName) -> Invalidated:
-        """What the connection took with it."""
-        taken = self._lost(server, DISCONNECTED)
+    def disconnected(self, server: ServerName, others: bool = False) -> None:
+        """With `others`, this scope has further connections to the server, which carry on what they carry."""
+        taken = self._carried(server, DISCONNECTED) if others else self._lost(server, DISCONNECTED)
         self._note_taken(server, taken)
         self.record("server_disconnected", server, {"name": server} | taken.counts())
-        return taken
 
     def replaced(self, server: ServerName) -> None:
-        """The connection is being replaced by another one: its server has forgotten the calls that it carried. The
-        questions that came over it end with it, one by one, because others may come over the next one already."""
-        cause = _nobody_knows(server, CALL_UNKNOWN)
-        tasks = self.tasks.fail_server(server, CALL_UNKNOWN, self.now(), cause, carried=True)
-        self._note_taken(server, Invalidated(tuple(task.id for task in tasks)))
+        """The connection is being replaced by another one: its server has forgotten the calls that it carried."""
+        self._note_taken(server, self._carried(server, CALL_UNKNOWN))
+
+    def _carried(self, server: ServerName, reason: str) -> Invalidated:
+        """The calls of a connection that is gone. The questions that came over it end with it, one by one, because
+        others may come over another one already."""
+        tasks = self.tasks.fail_server(server, reason, self.now(), _nobody_knows(server, reason), carried=True)
+        return Invalidated(tuple(task.id for task in tasks))
 
     def _note_taken(self, server: ServerName, taken: Invalidated) -> None:
         if taken:

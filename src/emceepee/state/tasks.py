@@ -55,8 +55,8 @@ _INVALID_PARAMS = -32602
 Stop: TypeAlias = Callable[[], None]
 """Ends the call behind a task and has its server told. Returns at once."""
 
-Carried: TypeAlias = Callable[[], bool]
-"""Whether the call behind a task is on a connection now, or was; not while it waits for one to be made again on."""
+Lost: TypeAlias = Callable[[], bool]
+"""Whether the connection is gone that carried the call behind a task."""
 
 Answer: TypeAlias = Callable[[Fields], Awaitable[None]]
 """Takes the answers to what the server behind a task asks of the client, by the server's keys."""
@@ -164,6 +164,7 @@ class _Task:
         "delivered",
         "ended",
         "followers",
+        "lost",
         "remove_at",
         "stop",
         "view",
@@ -174,7 +175,7 @@ class _Task:
         self.created = created
         self.deadline = created + view.ttl_ms / 1000
         self.stop = stop
-        self.carried: Carried | None = None
+        self.lost: Lost | None = None
         self.answer: Answer | None = None
         self.asked_since: float | None = None
         self.followers: list[Follower] = []
@@ -222,7 +223,7 @@ class Tasks:
         now: Moment,
         stop: Stop | None,
         ttl_ms: int,
-        carried: Carried | None = None,
+        lost: Lost | None = None,
     ) -> TaskView:
         """`what` is the server, the tool and its arguments. Raises `LimitReached`, also when closed (X-BUG-26)."""
         if self.closed or len(self._working) >= self.settings.max_working:
@@ -230,7 +231,7 @@ class Tasks:
         server, tool, args = what
         view = TaskView(task_id, server, tool, args, "working", ttl_ms, now.wall, now.wall)
         task = self._working[task_id] = _Task(view, now.at, stop)
-        task.carried = carried
+        task.lost = lost
         self._keep.begun(view)
         self._record("task_created", server, {"taskId": task_id, "toolName": tool, "ttl": ttl_ms}, task_id)
         return view
@@ -318,12 +319,12 @@ class Tasks:
     def fail_server(
         self, server: ServerName, error: str, now: Moment, cause: Failed | None = None, carried: bool = False
     ) -> list[TaskView]:
-        """Everything that works there is lost: the server is gone, or was removed. With `carried`, only what its
-        connection carried."""
+        """Everything that works there is lost: the server is gone, or was removed. With `carried`, only what was on a
+        connection that is gone."""
         lost = [
             task
             for task in self._working.values()
-            if task.view.server == server and not (carried and task.carried is not None and not task.carried())
+            if task.view.server == server and (not carried or task.lost is None or task.lost())
         ]
         return [self._end(task, "fail", now, error=error, cause=cause) for task in lost]
 
@@ -378,7 +379,7 @@ class Tasks:
         view = task.view
         status = NEXT[view.status, step]
         del self._working[view.id]
-        stop, task.stop, task.answer, task.carried = task.stop, None, None, None
+        stop, task.stop, task.answer, task.lost = task.stop, None, None, None
         task.view = ended = replace(view, status=status, updated_at=now.wall, result=result, asks={}, **how)
         task.ended = now.at
         task.remove_at = now.at + self.settings.max_retention_ms / 1000
