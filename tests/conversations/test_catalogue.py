@@ -10,6 +10,7 @@ import pytest
 from emceepee.storage.kept import open_kept
 from tests.conversations.house import House
 from tests.conversations.meta_client import meta
+from tests.support.fake_clock import FakeClock
 from tests.support.scripted_backend import EXIT, ScriptedBackend
 
 
@@ -45,17 +46,17 @@ async def test_a_new_session_sees_the_tools_of_a_server_that_is_away() -> None:
 async def test_the_next_run_shows_them_too_and_does_not_probe_what_it_knows(tmp_path: Path, era: Any) -> None:
     file = tmp_path / "state.sqlite3"
     backend = ScriptedBackend(era)
-    house = House({"files": backend}, kept=open_kept(file))
+    house = House({"files": backend}, kept=open_kept(file, FakeClock()))
     await (await meta(house)).use("list_tools", server="files")
     await house.close()
     before = backend.methods().count("server/discover")
-    house = House({"files": backend}, kept=open_kept(file))
+    house = House({"files": backend}, kept=open_kept(file, FakeClock()))
     client = await meta(house)
     assert not (await client.use("execute_tool", server="files", tool="echo")).is_error
     assert backend.methods().count("server/discover") - before == (1 if era == "modern" else 0)
     await house.close()
     dead(backend)
-    house = House({"files": backend}, kept=open_kept(file))
+    house = House({"files": backend}, kept=open_kept(file, FakeClock()))
     said = (await (await meta(house)).use("list_tools")).said
     assert [tool["name"] for tool in said["tools"]] == ["echo"]
     assert said["servers"][0]["status"] == "stale"
