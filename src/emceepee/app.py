@@ -372,6 +372,7 @@ def _remember(gateway: Gateway, state: Path | None) -> None:
         return
     try:
         gateway.remember(open_kept(state, gateway.middle.clock))
+        _log.info("state_kept", extra={"data": {"file": str(state)}})
     except Unusable as fault:
         _log.warning("state_not_kept", extra={"data": {"file": str(state), "reason": str(fault)}})
 

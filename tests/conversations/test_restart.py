@@ -159,7 +159,8 @@ async def test_what_a_session_was_given_and_never_read_waits_for_the_next_one(ru
     house, _ = runs.start()
     house.gateway.workspaces.owner_of = house.gateway._owner_of
     hasty = await meta(house)
-    house.gateway.workspaces.at(hasty.scope)
+    workspaces = house.gateway.workspaces
+    workspaces.adopt(workspaces.at(hasty.scope))
     await hasty.client.delete()  # type: ignore[union-attr]
     await let_run()
     patient = await meta(house)
@@ -268,4 +269,17 @@ async def test_a_handle_that_nobody_comes_with_is_forgotten_in_time(runs: Runs) 
     await runs.kill()
     house, _ = runs.start()
     assert (await (await meta(house)).use("list_tasks", workspace=handle)).is_error
+    await runs.end()
+
+
+async def test_a_client_that_is_told_no_events_does_not_take_them_from_one_that_is(runs: Runs) -> None:
+    house, go = runs.start()
+    task_id = await finished(house, await meta(house), go)
+    await runs.kill()
+    house, _ = runs.start()
+    deaf = await house.legacy_client("/servers/files/mcp")
+    house.gateway.workspaces.at(deaf.headers["mcp-session-id"])
+    await meta(house)
+    told = await (await meta(house)).use("get_task_result", task_id=task_id)
+    assert told.kinds == ["task_completed"]
     await runs.end()

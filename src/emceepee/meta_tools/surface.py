@@ -124,6 +124,8 @@ class MetaSurface:
             workspace = self._workspace(call.caller.scope)
         except EmceepeeError as error:
             return error_answer(tool_error(error, {}))
+        if workspaces.inherits:
+            workspaces.adopt(workspace)
         try:
             arguments = read_arguments(tool, call.params.get("arguments"))
             if WORKSPACE not in tool.params and (handle := arguments.pop(WORKSPACE, None)) is not None:

@@ -1,7 +1,8 @@
 """What earlier runs of the gateway left: tasks that wait for the workspace they belong to.
 
 A named workspace, or a principal's own, takes what is its own when it is there again. What legacy sessions left has no
-place any more, so the first workspace of the same principal is given it; and by its id a task is found from any of his.
+place any more, so the first workspace of the same principal whose client is told of events is given it; and by its id a
+task is found from any of his.
 
 The one rule: nothing crosses from one principal to another, and each end is told to one workspace.
 """
@@ -25,6 +26,10 @@ class Inheritance:
         self._given: dict[str, tuple[KeptTask, Scope]] = {}
         for task in store.all():
             self._sort_in(task, settings, now)
+
+    @property
+    def waits(self) -> bool:
+        return bool(self._waiting)
 
     def __len__(self) -> int:
         """How many still wait."""
@@ -54,9 +59,10 @@ class Inheritance:
     # -- giving
 
     def take(self, owner: Owner, scope: Scope) -> list[KeptTask]:
-        """What a new workspace of this owner is given, oldest first; no other is given it after that."""
+        """What lay in this place, or, for none, what a principal's sessions left, oldest first; whoever is given it, no
+        other is after that."""
         theirs = self._waiting.get(owner.principal, {})
-        return [self._give(task, scope) for task in list(theirs.values()) if task.owner.place in (None, owner.place)]
+        return [self._give(task, scope) for task in list(theirs.values()) if task.owner.place == owner.place]
 
     def claim(self, principal: str, task_id: str, scope: Scope) -> KeptTask | None:
         """One by its id, wherever it waits."""

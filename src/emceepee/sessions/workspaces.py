@@ -107,15 +107,25 @@ class Workspaces:
         else:
             owner = self.owner_of(scope)
             workspace = self._at[scope] = Workspace(*made, left.keep_for(owner))
-            for task in left.take(owner, scope):
-                workspace.inherit(task)
+            if owner.place is not None:
+                self._inherit(workspace, owner)
         self.on_made(workspace)
         return workspace
+
+    def _inherit(self, workspace: Workspace, owner: Owner) -> None:
+        if self.inheritance is not None:
+            for task in self.inheritance.take(owner, workspace.scope):
+                workspace.inherit(task)
+
+    def adopt(self, workspace: Workspace) -> None:
+        """Its client is told what happens: also what became of the tasks of sessions of an earlier run."""
+        if self.inherits:
+            self._inherit(workspace, Owner(self.owner_of(workspace.scope).principal))
 
     @property
     def inherits(self) -> bool:
         """Whether something that an earlier run left still waits for somebody."""
-        return self.inheritance is not None and len(self.inheritance) > 0
+        return self.inheritance is not None and self.inheritance.waits
 
     def holding(self, task_id: str, workspace: Workspace, principal: str) -> Workspace:
         """Where a task is to be looked for by this principal: in the workspace that he named, unless an earlier run of
