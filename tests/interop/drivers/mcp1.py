@@ -8,7 +8,7 @@ from typing import Any
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from steps import Driver, Plan, run, text_of, texts_of
+from steps import Driver, Plan, color_of, run, text_of, texts_of
 
 
 class Mcp1(Driver):
@@ -35,6 +35,26 @@ class Mcp1(Driver):
         call.cancel()
 
 
+def answering(plan: Plan) -> dict[str, Any]:
+    """Who answers what a server asks."""
+    if "asked" not in plan:
+        return {}
+
+    async def elicit(context: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content=color_of(params.message))
+
+    async def sample(context: Any, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+        text = params.messages[0].content.text.replace("write", "written")  # type: ignore[union-attr]
+        return types.CreateMessageResult(
+            role="assistant", content=types.TextContent(type="text", text=text), model="m", stopReason="endTurn"
+        )
+
+    async def roots(context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=types.FileUrl("file:///work"))])
+
+    return {"elicitation_callback": elicit, "sampling_callback": sample, "list_roots_callback": roots}
+
+
 @asynccontextmanager
 async def connect(plan: Plan) -> AsyncIterator[Driver]:
     async with AsyncExitStack() as stack:
@@ -43,7 +63,7 @@ async def connect(plan: Plan) -> AsyncIterator[Driver]:
         else:
             parameters = StdioServerParameters(command=plan["command"], args=plan["args"])
             streams = await stack.enter_async_context(stdio_client(parameters))
-        session = await stack.enter_async_context(ClientSession(streams[0], streams[1]))
+        session = await stack.enter_async_context(ClientSession(streams[0], streams[1], **answering(plan)))
         await session.initialize()
         yield Mcp1(session)
 

@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp
-from steps import Driver, Plan, run, text_of, texts_of
+from mcp import types
+from steps import Driver, Plan, color_of, run, text_of, texts_of
 
 
 class Mcp2(Driver):
@@ -29,12 +30,32 @@ class Mcp2(Driver):
         return text_of([message.content for message in (await self.client.get_prompt(name, arguments)).messages])
 
 
+def answering(plan: Plan) -> dict[str, Any]:
+    """Who answers what a server asks."""
+    if "asked" not in plan:
+        return {}
+
+    async def elicit(context: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content=color_of(params.message))
+
+    async def sample(context: Any, params: Any) -> types.CreateMessageResult:
+        text = params.messages[0].content.text.replace("write", "written")
+        return types.CreateMessageResult(
+            role="assistant", content=types.TextContent(type="text", text=text), model="m", stop_reason="endTurn"
+        )
+
+    async def roots(context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri="file:///work")])
+
+    return {"elicitation_callback": elicit, "sampling_callback": sample, "list_roots_callback": roots}
+
+
 @asynccontextmanager
 async def connect(plan: Plan) -> AsyncIterator[Driver]:
     server: Any = plan.get("url")
     if server is None:
         server = mcp.StdioServerParameters(command=plan["command"], args=plan["args"])
-    async with mcp.Client(server, mode=plan["mode"]) as client:
+    async with mcp.Client(server, mode=plan["mode"], **answering(plan)) as client:
         yield Mcp2(client)
 
 

@@ -46,6 +46,17 @@ class Driver:
         answer = await self.call(name, arguments, on_progress)
         return {**answer, "progress": heard}
 
+    async def asked(self, what: str, rounds: int, at_once: int, first: int = 0) -> Any:
+        """Calls that ask, several at once; those whose answer is not to their own question."""
+        wrong: list[Any] = []
+        for number in range(first, first + rounds * at_once, at_once):
+            numbers = range(number, number + at_once)
+            calls = (self.call("ask", {"what": what, "number": one}) for one in numbers)
+            for one, answer in zip(numbers, await asyncio.gather(*calls), strict=True):
+                if answer["texts"] != [f"accept: color {one}"]:
+                    wrong.append([one, answer])
+        return wrong
+
     async def cancel(self, name: str, arguments: dict[str, Any]) -> Any:
         begun = asyncio.Event()
 
@@ -59,6 +70,11 @@ class Driver:
         await self.give_up(call)
         await asyncio.wait([call])
         return {"ended": "cancelled" if call.cancelled() else repr(call.exception() or call.result())}
+
+
+def color_of(message: str) -> dict[str, str]:
+    """What is answered to `color 7?`."""
+    return {"color": message.rstrip("?")}
 
 
 def texts_of(blocks: Any) -> list[str]:

@@ -13,11 +13,30 @@ const require = createRequire(`${folder}/package.json`);
 const load = (name) => import(pathToFileURL(require.resolve(name)).href);
 const STEP_MS = 20_000;
 
+// Who answers what a server asks.
+async function answer(client) {
+  const types = await load("@modelcontextprotocol/sdk/types.js");
+  client.setRequestHandler(types.ElicitRequestSchema, async ({ params }) => ({
+    action: "accept",
+    content: { color: params.message.replace("?", "") },
+  }));
+  client.setRequestHandler(types.CreateMessageRequestSchema, async ({ params }) => {
+    const asked = params.messages[0].content;
+    const text = (Array.isArray(asked) ? asked[0] : asked).text.replace("write", "written");
+    return { role: "assistant", content: { type: "text", text }, model: "m", stopReason: "endTurn" };
+  });
+  client.setRequestHandler(types.ListRootsRequestSchema, async () => ({ roots: [{ uri: "file:///work" }] }));
+}
+
 async function connected() {
   const about = { name: "typescript", version: "1" };
   if (flavour === "sdk") {
     const { Client } = await load("@modelcontextprotocol/sdk/client/index.js");
-    const client = new Client(about);
+    const can = { elicitation: {}, sampling: {}, roots: {} };
+    const client = new Client(about, plan.asked ? { capabilities: can } : undefined);
+    if (plan.asked) {
+      await answer(client);
+    }
     if (plan.url) {
       const { StreamableHTTPClientTransport } = await load("@modelcontextprotocol/sdk/client/streamableHttp.js");
       await client.connect(new StreamableHTTPClientTransport(new URL(plan.url)));
@@ -64,6 +83,21 @@ const actions = {
     const heard = [];
     const answer = await actions.call(given, { onprogress: ({ progress }) => heard.push(progress) });
     return { ...answer, progress: heard };
+  },
+  async asked({ what, rounds, at_once, first = 0 }) {
+    const wrong = [];
+    for (let number = first; number < first + rounds * at_once; number += at_once) {
+      const numbers = Array.from({ length: at_once }, (_, one) => number + one);
+      const answers = await Promise.all(
+        numbers.map((one) => actions.call({ name: "ask", arguments: { what, number: one } })),
+      );
+      answers.forEach((given, one) => {
+        if (given.texts.join() !== `accept: color ${numbers[one]}`) {
+          wrong.push([numbers[one], given]);
+        }
+      });
+    }
+    return wrong;
   },
   async cancel(given) {
     const stop = new AbortController();
