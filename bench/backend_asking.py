@@ -4,7 +4,8 @@
 
 Its tool `sample` asks the client's model at once, and gives what it said. Its tool `ask` is answered as an event
 stream: after a moment a question whose message is the time, in nanoseconds of the clock that all processes of a machine
-share; then, when that is answered, the result. The one rule: the time is read immediately before the question is written.
+share; then, when that is answered, the result. The one rule: the time is read immediately before the question is
+written.
 """
 
 from __future__ import annotations
