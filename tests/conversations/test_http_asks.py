@@ -70,3 +70,21 @@ async def test_a_server_that_is_removed_is_told_so_where_it_asked() -> None:
         assert (await server.answered)["message"] == "Server removed"
         assert server.answers == 1
         await house.close()
+
+
+@pytest.mark.parametrize("way", ["post", "sse"])
+@pytest.mark.parametrize("status", [401, 500, 503])
+async def test_a_call_whose_server_does_not_take_the_answer_waits_no_longer(way: Way, status: int) -> None:
+    server = AskingServer(way)
+    async with HttpBackend(server.answer) as backend:
+        house = House({}, (ServerDefinition("far", HttpEndpoint(backend.url)),))
+        client = await meta(house)
+        told = await client.use("execute_tool", server="far", tool="ask")
+        assert told.pending is not None
+        (pending,) = told.pending["elicitations"]
+        server.refuses = status
+        await client.use("respond_to_elicitation", request_id=pending["requestId"], action="decline")
+        fetch = await client.use("get_task_result", task_id=told.said["task"]["taskId"], timeout_ms=5000)
+        error = fetch.said["error"]["details"]["task"]["error"]
+        assert f"it did not take the answer to what it asked: answered HTTP {status}" in error
+        await house.close()

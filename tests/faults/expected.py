@@ -47,17 +47,17 @@ slow loris              | HTTP legacy | timeout             | timeout / timeout 
 slow loris              | HTTP modern | timeout             | timeout / timeout             | -                            | timeout             | 20
 slow loris              | HTTP+SSE    | timeout             | timeout / timeout             | taken, expired / task        | timeout             | 20
 slow loris              | stdio       | timeout             | timeout / timeout             | taken, expired / task        | timeout             | 20
-500                     | HTTP legacy | unknown             | unknown / unavailable|unknown | taken, expired / unknown     | unknown             | 20
+500                     | HTTP legacy | unknown             | unknown / unavailable|unknown | taken, failed / unknown      | unknown             | 20
 500                     | HTTP modern | unknown             | unknown / unavailable|unknown | -                            | unknown             | 20
-500                     | HTTP+SSE    | unknown             | unknown / unknown             | taken, expired / unknown     | unknown             | 20
+500                     | HTTP+SSE    | unknown             | unknown / unknown             | taken, failed / unknown      | unknown             | 20
 500                     | stdio       | {NO_STATUS}
 404 session             | HTTP legacy | ok                  | ok / ok                       | gone, failed / ok            | ok                  | 20
 404 session             | HTTP modern | {NO_SESSION}
 404 session             | HTTP+SSE    | ok                  | ok / ok                       | gone, failed / ok            | ok                  | 20
 404 session             | stdio       | {NO_STATUS}
-401                     | HTTP legacy | auth                | auth / auth                   | taken, expired / auth        | auth                | 20
+401                     | HTTP legacy | auth                | auth / auth                   | taken, failed / auth         | auth                | 20
 401                     | HTTP modern | auth                | auth / auth                   | -                            | auth                | 20
-401                     | HTTP+SSE    | auth                | auth / auth                   | taken, expired / auth        | auth                | 20
+401                     | HTTP+SSE    | auth                | auth / auth                   | taken, failed / auth         | auth                | 20
 401                     | stdio       | {NO_STATUS}
 rubbish                 | HTTP legacy | violation           | violation / violation         | taken, expired / violation   | violation           | 20
 rubbish                 | HTTP modern | violation           | violation / violation         | -                            | violation           | 20

@@ -29,6 +29,8 @@ class AskingServer:
         self.declared: Json = {}
         self.answered: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self.answers = 0
+        self.refuses: int | None = None
+        """Set by a test: the status with which it takes no answer."""
         self.forgetful = False
         """Set by a test: it has lost its session, until it is greeted again."""
         self._sessions = 0
@@ -44,6 +46,8 @@ class AskingServer:
         message = asked.json
         if self.forgetful and asked.says not in ("initialize", "server/discover"):
             return Reply(404)
+        if "method" not in message and self.refuses is not None:
+            return Reply(self.refuses)
         if "method" not in message:
             self.answers += 1
             self.answered.set_result(message.get("result") or message["error"])

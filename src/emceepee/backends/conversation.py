@@ -13,9 +13,16 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Raw
 
-from emceepee.backends.transport import Header, Origin, Transport
+from emceepee.backends.transport import Header, HttpRefusal, Origin, Transport
 from emceepee.eras.asks import undeclared
-from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable, BackendViolation, OutcomeUnknown
+from emceepee.errors import (
+    BackendAuth,
+    BackendFault,
+    BackendTimeout,
+    BackendUnavailable,
+    BackendViolation,
+    OutcomeUnknown,
+)
 from emceepee.protocol.events import Answer, CancelledByPeer, Ended, Event, Owed, ProgressFor, Refused, Stray, Told
 from emceepee.protocol.messages import (
     INTERNAL_ERROR,
@@ -297,14 +304,36 @@ class Conversation:
         if outcome is not None:
             self.reply(owed, outcome)
 
-    def reply(self, owed: Debt, outcome: Outcome) -> None:
-        """What the server asked is settled. Written once, and not at all when it came too late."""
+    def reply(self, owed: Debt, outcome: Outcome, calls: Sequence[Call] = ()) -> None:
+        """What the server asked is settled. Written once, and not at all when it came too late. `calls` are those that
+        may wait for it: where that is one, and the server does not take the answer, it waits in vain and is ended."""
         if isinstance(outcome, Done):
             answer = self.peer.answer(owed, outcome.payload.raw())
         else:
             answer = self.peer.refuse(owed, outcome.code, outcome.message, outcome.data)
-        if answer is not None:
+        if answer is not None and len(calls) == 1 and not self._closed and len(self._tasks) < MAX_COURTESIES:
+            self._tasks.spawn(self._deliver(answer, calls[0]), "answer")
+        elif answer is not None:
             self._courtesy(answer)
+
+    async def _deliver(self, answer: bytes, call: Call) -> None:
+        try:
+            async with asyncio.timeout(LAST_WRITE_SECONDS):
+                await self.transport.send(answer)
+        except (BackendUnavailable, BackendAuth, HttpRefusal) as fault:
+            _log.warning("answer_not_delivered", extra={"data": {"server": self.server, "error": fault.detail}})
+            why = f"it did not take the answer to what it asked: {fault.detail}"
+            for asked in self._carrying(call):
+                self._give_up(asked, OutcomeUnknown(self.server, why))
+        except (TimeoutError, BackendFault):
+            # It may have been taken; nobody knows.
+            pass
+
+    def _give_up(self, asked: Asked, fault: BackendFault) -> None:
+        notice = self.peer.abandon(asked, fault.detail)
+        if notice is not None and self.cancel_by_notice:
+            self._courtesy(notice)
+        self._end_without(asked, fault)
 
     def write_off(self, owed: Debt) -> None:
         """Nobody is left who would understand an answer."""

@@ -104,8 +104,9 @@ class LinkAsks:
         return [(key, call) for key, call in self._conversation.calls() if call.method in MAY_ASK]
 
     def _settle(self, owed: Debt, kind: AskKind, outcome: Outcome) -> None:
-        self._closed(owed)
-        self._conversation.reply(owed, answer_for(kind, outcome, self.revision))
+        one = self._closed(owed)
+        calls = () if one is None else one.belonging.calls
+        self._conversation.reply(owed, answer_for(kind, outcome, self.revision), calls)
 
     def _moved_on(self, owed: Debt, token: Raw, progress: Progress) -> None:
         if not owed.settled:
