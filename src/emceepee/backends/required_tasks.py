@@ -38,7 +38,8 @@ class RequiredTasks:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._made: dict[Carried, _Made] = {}
-        self._names: set[str] = set()
+        # One empty set for all: most links have none.
+        self._names: frozenset[str] = frozenset()
         self.offered = False
         self.listed = False
 
@@ -54,7 +55,7 @@ class RequiredTasks:
     def forget(self) -> None:
         """Its tools have changed."""
         self.listed = False
-        self._names.clear()
+        self._names = frozenset()
 
     def question(self, carried: Carried) -> tuple[str, Call]:
         """What is asked for the call now: itself, itself as a task, or after its task."""
