@@ -109,6 +109,7 @@ def test_our_own_settings_stand_under_our_own_key() -> None:
     found = right({"command": "x", "emceepee": {"affinity": "shared", "connectTimeout": 3, "call_timeout": 90}})
     assert (found.affinity, found.connect_timeout, found.call_timeout) == ("shared", 3, 90)
     assert right({"command": "x", "affinity": "principal"}).affinity == "principal"
+    assert right({"command": "x", "emceepee": {"idle_stop": 60}}).idle_stop == 60
     assert found.extras == {}
 
 
@@ -169,6 +170,7 @@ def test_what_a_disabled_server_lacks_is_worth_a_note_only() -> None:
         ({"command": "x", "env": {"A": None}}, ".env.A", "has to be a text"),
         ({"command": "x", "environment": {"A": []}}, ".environment.A", "has to be a text"),
         ({"command": "x", "emceepee": {"callTimeout": -1}}, ".emceepee.call_timeout", "more than 0"),
+        ({"command": "x", "emceepee": {"idleStop": 0}}, ".emceepee.idle_stop", "more than 0"),
         ({"command": "x", "env": {"A=B": "1"}}, ".env.A=B", "cannot be the name of a variable"),
         ({"command": "x\0"}, ".command", "NUL"),
         ({"url": "ftp://x/"}, ".url", "only http and https"),

@@ -102,6 +102,8 @@ class ServerDefinition:
     which one a question belongs."""
     mark_calls: bool = False
     """Whether it is told a mark of each call, which it can send back with what it asks in its course."""
+    idle_stop: float | None = None
+    """Seconds after which a program that nobody has used is ended; the next use starts it again."""
 
     @property
     def address(self) -> str:
@@ -185,7 +187,8 @@ def problems_with(definition: ServerDefinition) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if problem := server_name_problem(definition.name):
         found.append(("name", problem))
-    for limit, seconds in (("connect_timeout", definition.connect_timeout), ("timeout", definition.call_timeout)):
+    limits = {"connect_timeout": definition.connect_timeout, "timeout": definition.call_timeout}
+    for limit, seconds in {**limits, "idle_stop": definition.idle_stop}.items():
         if seconds is not None and not 0 < seconds <= MAX_TIMEOUT:
             found.append((limit, f"the time limit must be more than 0 and at most {MAX_TIMEOUT:.0f} seconds"))
     match definition.launch:

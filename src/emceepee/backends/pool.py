@@ -18,6 +18,7 @@ from typing import Protocol, TypeAlias
 
 from emceepee.backends.connection import Connection, Link
 from emceepee.backends.definition import HttpEndpoint, ServerDefinition
+from emceepee.backends.idle_stop import IdleStop, Restful
 from emceepee.backends.leases import Leases
 from emceepee.backends.lifecycle import Status
 from emceepee.backends.recovery import Reconnection, RecoverySettings, kind_of
@@ -135,6 +136,7 @@ class Pool:
         self._ask_beside: set[ServerName] = set()
         """Servers that ask elsewhere than on the stream of the call, as was seen."""
         self._rounds: Timer | None = None
+        self._idle = IdleStop(clock, self._needed)
         self.principal_of: Callable[[Scope], Scope] = lambda scope: scope
         self.on_attached: OnAttached = lambda connection, again: None
         self.door_of: DoorOf = lambda server, scopes, profile: CLOSED
@@ -358,8 +360,15 @@ class Pool:
             for scope in scopes:
                 self.on_scope_said(supervisor.definition.name, scope, line)
 
+    def _needed(self, one: Restful) -> bool:
+        """Whether somebody has subscribed to a resource of it."""
+        name = one.definition.name
+        own = [handle for handles in self._handles.values() for handle in handles.get(name, {}).values()]
+        return any(handle.interest.uris for handle in own if one.current_link and handle.holds(one.current_link))
+
     def reached(self, supervisor: Supervisor, for_everyone: bool) -> None:
         self._go_rounds()
+        self._idle.watch(supervisor)
         name = supervisor.definition.name
         if supervisor.current_link is not None:
             supervisor.current_link.on_asks_beside = lambda: self._asks_beside(supervisor)
@@ -548,6 +557,7 @@ class Pool:
     async def close(self) -> None:
         if self._rounds is not None:
             self._rounds.cancel()
+        self._idle.close()
         self._handles.clear()
         for room in self._rooms.values():
             room.close()

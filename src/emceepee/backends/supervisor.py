@@ -110,6 +110,8 @@ class Supervisor:
         self._round_trip: float | None = None
         self._waiters = 0
         self._asked = (-1, float("-inf"))
+        self.probes = 0
+        """Of the current link, and of those before it: questions that nobody but us has put."""
         self._closed = False
 
     @property
@@ -396,6 +398,7 @@ class Supervisor:
 
     async def probe(self, link: Link, seconds: float) -> BackendFault | None:
         """Ask whether it answers. Returns the fault that says that it is not there; everything else is only told."""
+        self.probes += 1
         began = self._clock.now()
         try:
             await link.ping(seconds)
@@ -489,6 +492,20 @@ class Supervisor:
         if not self.users and self.life == "waiting":
             self._room.leave(self)
             self._step("stop")
+
+    def rest(self) -> None:
+        """Ended on purpose, because nobody has used it for long; the next use makes it anew."""
+        link, self.current_link = self.current_link, None
+        if link is None:
+            return
+        link.alive = False
+        self._absence, self._last_error = "not_connected", None
+        self._step("stop")
+        _log.info("server_idle_stopped", extra={"data": {"server": self.definition.name}})
+        leases, self.leases = self.leases, None
+        self._let_go(link)
+        if leases is not None:
+            self._tasks.spawn(leases.close(), "close leases")
 
     async def close(self) -> None:
         self._closed = True

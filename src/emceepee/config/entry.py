@@ -78,6 +78,7 @@ def read_entry(
         own.asks,
         own.concurrency,
         own.mark_calls,
+        own.idle_stop,
     )
     problems = problems_with(definition)
     for field, what in problems:
@@ -183,6 +184,7 @@ class _Own:
     asks: AskPolicy
     concurrency: Concurrency
     mark_calls: bool
+    idle_stop: float | None
 
 
 def _own_settings(entry: Fields) -> _Own:
@@ -204,12 +206,15 @@ def _own_settings(entry: Fields) -> _Own:
         entry.spelled |= {"timeout": "emceepee.call_timeout"}
     asks, concurrency = read_ask_policy(inner), read_concurrency(inner)
     marks = bool(inner.truth(inner.take("mark_calls", "markCalls"), "mark_calls"))
+    idle = inner.number(inner.take("idle_stop", "idleStop"), "idle_stop")
+    entry.seen |= {"idle_stop": inner.seen.get("idle_stop", entry.node)}
+    entry.spelled |= {"idle_stop": "emceepee.idle_stop"}
     for unknown in inner.rest():
-        cure = "there is affinity, connect_timeout, call_timeout, asks, ambiguous, concurrency, mark_calls"
+        cure = "there is affinity, connect_timeout, call_timeout, idle_stop, asks, ambiguous, concurrency, mark_calls"
         inner.report.at_key(inner.node.members[unknown], inner.path(unknown), "there is no such setting", cure)
     connect = CONNECT_TIMEOUT if connect is None else connect
     limit = call if call is not None else _seconds(entry, node, general)
-    return _Own(affinity, connect, limit, asks, concurrency, marks)
+    return _Own(affinity, connect, limit, asks, concurrency, marks, idle)
 
 
 def _affinity(entry: Fields, node: Node | None) -> Affinity | None:
