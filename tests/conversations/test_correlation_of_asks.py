@@ -4,6 +4,7 @@ pipe; and what is done where nobody can know."""
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from emceepee.backends.definition import Affinity, AskPolicy, HttpEndpoint, InPr
 from emceepee.config.settings import DEFAULTS
 from tests.conversations.asked import HttpAsked, http_client
 from tests.conversations.house import House, LegacyClient, let_run
+from tests.conversations.meta_client import meta
 from tests.conversations.test_asks import FORM, asker
 from tests.conversations.test_native_asks import ACCEPT, ALL, SHOP, answers_in
 from tests.support.asgi_client import AsgiClient
@@ -186,4 +188,45 @@ async def test_what_a_policy_refuses_is_not_promised(asks: Any, declared: Any) -
     house, backend, client = await house_of(asks=AskPolicy(asks))
     await client.client.result("tools/list")
     assert backend.params("initialize")[-1]["capabilities"] == declared
+    await house.close()
+
+
+def promised(backend: ScriptedBackend) -> bool:
+    """Whether the session begun last may ask a person."""
+    return "elicitation" in backend.params("initialize")[-1]["capabilities"]
+
+
+@pytest.mark.shows("X-GAP-05")
+@pytest.mark.parametrize(
+    ("interaction", "native", "by_tools"),
+    [("auto", True, True), ("native", True, False), ("meta", False, True)],
+)
+async def test_how_clients_are_asked_is_one_setting(interaction: Any, native: bool, by_tools: bool) -> None:
+    backend = ScriptedBackend(answers={"tools/call": asker()})
+    house = House({"shop": backend}, settings=dataclasses.replace(DEFAULTS, interaction=interaction))
+    client = await http_client(house, SHOP, **ALL)
+    call = client.call("paint")
+    await let_run()
+    assert [len(client.asks(call)), "elicitation" in backend.params("initialize")[-1]["capabilities"]] == [
+        native,
+        native,
+    ]
+    tools = await meta(house)
+    told = await tools.use("execute_tool", server="shop", tool="paint")
+    assert (told.pending is not None, "elicitation" in backend.params("initialize")[-1]["capabilities"]) == (
+        by_tools,
+        by_tools,
+    )
+    await house.close()
+
+
+async def test_a_client_of_the_tools_that_can_be_asked_itself_is() -> None:
+    house = House({"shop": ScriptedBackend(answers={"tools/call": asker()})})
+    client = await http_client(house, "/mcp", elicitation={})
+    call = client.call("execute_tool", arguments={"server": "shop", "tool": "paint"})
+    await client.reply(await client.next_ask(call), ACCEPT)
+    result = await client.result(call)
+    assert result["structuredContent"] == {"answers": [ACCEPT]}
+    assert "elicitation_request" not in str(result["content"])
+    assert "pending_client_action" not in str(result["content"])
     await house.close()

@@ -95,6 +95,8 @@ class Asks:
     def promised(self, server: ServerName, call: Call, tools: bool = False) -> AskProfile:
         """What the server may ask in the course of this call; `tools` where its client has our tools."""
         native = call.asks
+        if not native and not tools and self.model is None:
+            return NO_ASKS
         policy = self._policy_of(server)
         by_tools = self.by_tools(call.caller.scope) if tools else NO_ASKS
         profile = deliverable(policy, native, by_tools, self._usual)
