@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -123,4 +124,43 @@ async def test_a_call_that_is_given_up_has_its_task_cancelled() -> None:
     await backend.saw("tasks/result")
     await client.use("cancel_task", task_id=task)
     assert (await backend.saw("tasks/cancel")) == {"taskId": "far-1"}
+    await house.close()
+
+
+@pytest.mark.shows("EB-D6")
+async def test_what_names_a_task_belongs_to_it_whatever_else_runs() -> None:
+    """Asked beside all streams, while another call runs that was begun later."""
+
+    later = asyncio.Event()
+
+    async def result(turn: Turn) -> Any:
+        await later.wait()
+        await turn.ask("elicitation/create", FORM | {"_meta": {RELATED: {"taskId": "far-1"}}}, "ask-1", beside=True)
+        return DONE
+
+    def either(turn: Turn) -> Any:
+        return call(turn) if turn.params["name"] == "slow" else SILENT
+
+    other: Json = {"name": "other", "inputSchema": {"type": "object"}}
+    backend = server(**{"tasks/result": result, "tools/call": either})
+    backend.tools.append(other)
+    house = House({"far": backend})
+    able: Json = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+    client = house.modern_client("/servers/far/mcp", able)
+    created = await client.result("tools/call", {"name": "slow", "arguments": {}})
+    await let_run()
+    running = client.start("tools/call", {"name": "other", "arguments": {}})
+    await let_run()
+    later.set()
+    await let_run()
+    await house.clock.advance(0.03)
+    found = await client.result("tasks/get", {"taskId": created["taskId"]})
+    assert found["status"] == "input_required"
+    ((key, asked),) = found["inputRequests"].items()
+    assert asked["params"]["message"] == "Sure?", "and no word of calls that it may belong to"
+    assert not running.complete
+    await client.result("tasks/update", {"taskId": created["taskId"], "inputResponses": {key: {"action": "decline"}}})
+    await let_run()
+    assert (await client.result("tasks/get", {"taskId": created["taskId"]}))["status"] == "completed"
+    running.leave()
     await house.close()

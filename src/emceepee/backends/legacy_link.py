@@ -66,6 +66,7 @@ class LegacyLink:
         self._on_lost = on_lost
         self._asks = LinkAsks(conversation, door)
         self._required = RequiredTasks(conversation)
+        self._asks.call_of_task = self._required.call_of
         self._about = About()
         self._wants: dict[Connection, Interest] = {}
         self._level: LogLevel | None = None

@@ -9,7 +9,7 @@ that it belongs to, or by the end of the link; and both sides hear of it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from msgspec import Raw
@@ -19,7 +19,8 @@ from emceepee.backends.correlation import Running, belongs
 from emceepee.backends.transport import Origin
 from emceepee.eras.asks import given_up, read_ask
 from emceepee.eras.legacy.asks import answer_for, elicitation_id, read_complete, required_ids
-from emceepee.eras.meta import CALL_MARK, PROGRESS_TOKEN
+from emceepee.eras.legacy.far_tasks import task_named
+from emceepee.eras.meta import CALL_MARK, PROGRESS_TOKEN, RELATED_TASK
 from emceepee.eras.revisions import LATEST_LEGACY
 from emceepee.protocol.inbound import Debt
 from emceepee.vocabulary.asks import AskDoor, AskKind, AskProfile, Belonging, Ear, RaisedAsk, Withdraw
@@ -48,6 +49,8 @@ class LinkAsks:
         self._door = door
         self._open: dict[Debt, _Open] = {}
         self._visited: dict[str, Ear] = {}
+        self.call_of_task: Callable[[str], Call | None] = lambda task_id: None
+        """The call behind a task of the server's."""
         self.revision = LATEST_LEGACY
 
     def __len__(self) -> int:
@@ -90,6 +93,9 @@ class LinkAsks:
     def _belonging(self, owed: Debt, meta: Fields, leased: bool) -> Belonging:
         origin = owed.origin
         assert isinstance(origin, Origin)
+        if RELATED_TASK in meta and (made_for := self.call_of_task(task_named(meta))) is not None:
+            # It names the task: rule 2.
+            return Belonging("exact", (made_for,))
         asking = {id(call) for one in self._open.values() for call in one.belonging.calls}
         running = [Running(key, call, id(call) in asking) for key, call in self._running()]
         if (named := read_text(meta.get(CALL_MARK))) is not None and origin.request is None:

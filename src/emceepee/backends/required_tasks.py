@@ -90,6 +90,10 @@ class RequiredTasks:
         del self._made[carried]
         return False
 
+    def call_of(self, task_id: str) -> Call | None:
+        """The call that this task was made for, as long as it runs."""
+        return next((carried.call for carried, made in self._made.items() if made.task_id == task_id), None)
+
     def given_up(self, carried: Carried) -> None:
         made = self._made.pop(carried, None)
         if made is not None and made.task_id:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
+from emceepee.eras.meta import RELATED_TASK
 from emceepee.eras.peek import is_object
 from emceepee.vocabulary.abilities import About
 from emceepee.vocabulary.calls import Call
@@ -35,6 +36,13 @@ class FarTask:
     id: str
     message: str | None = None
     ttl_ms: int | None = None
+
+
+def task_named(meta: Fields) -> str:
+    """The task that a message of its server belongs to; empty where it names none."""
+    related = meta.get(RELATED_TASK)
+    named = None if related is None or not is_object(related) else read_text(read_fields(related).get("taskId"))
+    return named or ""
 
 
 def runs_tools_as_tasks(about: About) -> bool:
