@@ -139,12 +139,7 @@ class Gateway:
         ulids, bounds = Ulids(clock, slot), settings.for_sessions()
         self.workspaces = Workspaces(clock, ulids, settings.for_state(), bounds, ids.secret)
         self.middle = Middle(self.pool, self.registry, self.tasks, clock, settings.for_relay(), self.workspaces)
-        self.pool.on_attached = self.middle.reconciliation.attached
-        self.pool.on_scope_replaced = self.middle.reconciliation.replaced
-        self.pool.on_scope_lost = self.middle.reconciliation.lost
-        self.pool.on_scope_said = self.middle.news.said
-        self.pool.door_of = self.middle.asks.door
-        self.pool.profile_of = self.middle.asks.usual
+        _join(self.pool, self.middle)
         self.models = Models(settings.sampling, environment, clock, ids, ulids.next)
         self.models.join(_Told(self.middle))
         if settings.sampling.models:
@@ -295,6 +290,17 @@ class _Told:
 
     async def context(self, scope: Scope, server: ServerName | None) -> Sequence[ServerContext]:
         return [ServerContext(name, text) for name, text in await server_words(self._middle, scope, server)]
+
+
+def _join(pool: Pool, middle: Middle) -> None:
+    """What connections tell, and what their servers may ask."""
+    pool.on_attached = middle.reconciliation.attached
+    pool.on_scope_replaced = middle.reconciliation.replaced
+    pool.on_scope_lost = middle.reconciliation.lost
+    pool.on_health = middle.news.health
+    pool.on_scope_said = middle.news.said
+    pool.door_of = middle.asks.door
+    pool.profile_of = middle.asks.usual
 
 
 def _with_local(

@@ -107,6 +107,7 @@ async def test_a_lost_server_fails_its_tasks_and_wakes_its_own_session_only() ->
     assert kinds["task_failed"]["error"] == "Server disconnected"
     assert kinds["server_disconnected"] == {
         "name": "files",
+        "reason": "exited with code 1",
         "invalidatedTasks": 1,
         "invalidatedElicitations": 0,
         "invalidatedSampling": 0,

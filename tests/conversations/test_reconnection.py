@@ -15,8 +15,8 @@ from tests.conversations.house import House, LegacyClient, let_run, response_of
 from tests.conversations.meta_client import MetaClient, meta
 from tests.support.fake_clock import settle
 from tests.support.forgetful_server import ForgetfulServer
-from tests.support.http_backend import HttpBackend
-from tests.support.scripted_backend import EXIT, Late, ScriptedBackend, Turn
+from tests.support.http_backend import HttpBackend, mcp_modern
+from tests.support.scripted_backend import EXIT, SILENT, Late, ScriptedBackend, Turn
 
 CALL_UNKNOWN = "Server reconnected - tool call state unknown"
 REQUEST_UNKNOWN = "Server reconnected - request state unknown"
@@ -26,8 +26,9 @@ GONE = {"invalidatedTasks": 0, "invalidatedElicitations": 0, "invalidatedSamplin
 class Stage:
     """One server over HTTP behind a gateway, and its first client."""
 
-    def __init__(self, server: ForgetfulServer, house: House, client: MetaClient) -> None:
+    def __init__(self, server: ForgetfulServer, backend: HttpBackend, house: House, client: MetaClient) -> None:
         self.server = server
+        self.backend = backend
         self.house = house
         self.client = client
         self.seen: list[Any] = []
@@ -62,7 +63,7 @@ async def stage() -> AsyncIterator[Stage]:
     server = ForgetfulServer()
     async with HttpBackend(server.answer) as backend:
         house = House({}, (ServerDefinition("far", HttpEndpoint(backend.url)),))
-        yield Stage(server, house, await meta(house))
+        yield Stage(server, backend, house, await meta(house))
         await house.close()
 
 
@@ -117,7 +118,8 @@ async def test_over_a_whole_cycle_each_item_ends_once_and_is_counted_at_the_loss
     kinds = [event["type"] for event in events]
     assert kinds[-4:] == ["task_failed", "task_failed", "server_disconnected", "server_reconnected"]
     assert {task["error"] for task in of_kind(events, "task_failed")} == {"Server disconnected"}
-    assert of_kind(events, "server_disconnected") == [{"name": "files"} | GONE | {"invalidatedTasks": 2}]
+    why = {"reason": "exited with code 1"}
+    assert of_kind(events, "server_disconnected") == [{"name": "files"} | why | GONE | {"invalidatedTasks": 2}]
     assert of_kind(events, "server_reconnected")[0].items() >= {"invalidatedTasks": 2}.items()
     backend.exit()
     await house.clock.advance(4)
@@ -368,6 +370,37 @@ async def test_a_call_on_another_connection_of_the_same_scope_survives_the_loss_
     await let_run()
     assert (await there.result("tasks/get", {"taskId": kept}))["status"] == "completed"
     await house.close()
+
+
+async def test_a_server_that_is_silent_is_told_of_and_told_of_again_when_it_answers() -> None:
+    backend = ScriptedBackend()
+    house = House({"shop": backend})
+    client = await meta(house)
+    await client.use("execute_tool", server="shop", tool="echo")
+    backend.answers = {"ping": SILENT}
+    await house.clock.advance(75)
+    (listed,) = (await client.use("list_servers")).said["servers"]
+    assert (listed["status"], listed["unwell"]) == ("connected", True)
+    assert not (await client.use("execute_tool", server="shop", tool="echo")).is_error, "calls go on"
+    backend.answers = {}
+    await house.clock.advance(75)
+    logs = (await client.use("get_logs", source="gateway")).said["logs"]
+    assert [line["level"] for line in logs] == ["warning", "info"]
+    assert "does not answer" in logs[0]["message"]
+    (listed,) = (await client.use("list_servers")).said["servers"]
+    assert "unwell" not in listed
+    await house.close()
+
+
+@pytest.mark.shows("EB-B8")
+async def test_an_upgrade_found_out_after_an_hour_is_told_as_a_restart(stage: Stage) -> None:
+    await stage.call()
+    upgraded = mcp_modern(lambda message: {"content": [{"type": "text", "text": "modern"}], "tools": []})
+    stage.backend.answer = upgraded
+    await stage.house.clock.advance(3601)
+    assert await stage.call() == "modern"
+    (told,) = of_kind(await stage.events("server_reconnected"), "server_reconnected")
+    assert (told["type"], told["previous"]["protocolVersion"]) == ("restart", "2025-11-25")
 
 
 @pytest.mark.shows("A-REC-30")

@@ -54,6 +54,16 @@ def test_a_connection_that_comes_or_goes_is_told_to_its_own_scope_only(workspace
     assert len(there.events) == 0
 
 
+def test_a_server_that_is_silent_and_one_that_answers_again_are_in_its_logs(workspaces: Workspaces) -> None:
+    here, news = workspaces.at("a"), News(workspaces)
+    news.health("files", "a", "no answer to ping within 10 s")
+    news.health("files", "a", None)
+    news.health("files", "nobody", None)
+    assert len(here.logs) == 2
+    assert len(here.events) == 0
+    assert len(workspaces) == 1
+
+
 def test_a_scope_without_a_workspace_gets_none(workspaces: Workspaces) -> None:
     news = News(workspaces)
     news.connected(Connection("files", "a"))

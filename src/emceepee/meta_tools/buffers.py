@@ -70,7 +70,7 @@ TOOLS = (
             "server": _SERVER,
             "level": Param("string", "this one and worse"),
             "limit": _LIMIT,
-            "source": Param("string", among=("protocol", "stderr")),
+            "source": Param("string", among=("protocol", "stderr", "gateway")),
         },
         reaches_out=False,
     ),

@@ -59,6 +59,7 @@ class Middle:
         budget = self.settings.reconcile_budget
         self.reconciliation = Reconciliation(self.workspaces, self.news, self.listing, registry, tasks, budget)
         self.reconciliation.has_live = pool.has_live
+        self.reconciliation.why = lambda server, scope: pool.status(server, scope).last_error
         promote, interaction = self.settings.promote_on_ask, self.settings.interaction
         self.asks = Asks(self.workspaces, promote, pool.opening, self._ask_policy, interaction)
         self.calls = Calls(self.reach, tasks, clock, self.listing.facts, Rounds(self.asks, clock))

@@ -44,12 +44,12 @@ class News:
         """It could not be connected."""
         _log.warning("session_server_connect_failed", extra={"data": _of(server, scope) | {"error": error}})
 
-    def lost(self, server: ServerName, scope: Scope, others: bool = False) -> None:
-        """Not for what we closed ourselves."""
+    def lost(self, server: ServerName, scope: Scope, why: str | None = None, others: bool = False) -> None:
+        """Not for what we closed ourselves. `others` as `Workspace.disconnected`."""
         _log.info("session_server_disconnected", extra={"data": _of(server, scope)})
         workspace = self._workspaces.find(scope)
         if workspace is not None:
-            workspace.disconnected(server, others)
+            workspace.disconnected(server, why, others)
 
     def added(self, server: ServerName, url: str, by: Scope | None, replaced: bool) -> None:
         """Connected for the first time, under a new name, or anew at another address (X-BUG-46)."""
@@ -83,6 +83,13 @@ class News:
             case Progress():
                 # Merged per token on its way to whoever asked; it would push everything else out (X-GAP-17).
                 pass
+
+    def health(self, server: ServerName, scope: Scope, why: str | None) -> None:
+        """It is connected and does not answer our probes (why), or does again (None)."""
+        workspace = self._workspaces.find(scope)
+        if workspace is not None:
+            line = "it answers again" if why is None else f"it is connected and does not answer: {why}"
+            workspace.logged(server, "info" if why is None else "warning", to_raw(line), None, "gateway")
 
     def said(self, server: ServerName, scope: Scope, line: str) -> None:
         """On its standard error, where nobody says how grave it is."""

@@ -81,6 +81,8 @@ class Reconciliation:
         self._budget = budget
         self.has_live: Callable[[ServerName, Scope], bool] = lambda server, scope: False
         """As `ports.Pool.has_live`."""
+        self.why: Callable[[ServerName, Scope], str | None] = lambda server, scope: None
+        """What went wrong last, in words."""
         self._cycles: dict[Scope, dict[ServerName, _Cycle]] = {}
         self._rounds: dict[object, _Round] = {}
         self._places = asyncio.Semaphore(_AT_ONCE)
@@ -111,7 +113,7 @@ class Reconciliation:
 
     def lost(self, server: ServerName, scope: Scope) -> None:
         self._close_now(server, scope)
-        self._news.lost(server, scope, self.has_live(server, scope))
+        self._news.lost(server, scope, self.why(server, scope), self.has_live(server, scope))
 
     # -- one cycle
 

@@ -225,11 +225,12 @@ class Workspace:
         tasks = self.tasks.fail_server(server, reason, self.now(), _nobody_knows(server, reason))
         return Invalidated(tuple(task.id for task in tasks)) + _of_asks(self.asks.reject_server(server, reason))
 
-    def disconnected(self, server: ServerName, others: bool = False) -> None:
+    def disconnected(self, server: ServerName, why: str | None = None, others: bool = False) -> None:
         """With `others`, this scope has further connections to the server, which carry on what they carry."""
         taken = self._carried(server, DISCONNECTED) if others else self._lost(server, DISCONNECTED)
         self._note_taken(server, taken)
-        self.record("server_disconnected", server, {"name": server} | taken.counts())
+        said = {"name": server} | ({} if why is None else {"reason": why})
+        self.record("server_disconnected", server, said | taken.counts())
 
     def replaced(self, server: ServerName) -> None:
         """The connection is being replaced by another one: its server has forgotten the calls that it carried."""

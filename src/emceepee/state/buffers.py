@@ -17,7 +17,7 @@ from emceepee.runtime.clock import iso
 from emceepee.vocabulary.names import LOG_LEVELS, LogLevel, ServerName, at_least
 from emceepee.vocabulary.raw_json import read_value
 
-LogSource: TypeAlias = Literal["protocol", "stderr"]
+LogSource: TypeAlias = Literal["protocol", "stderr", "gateway"]
 
 
 @dataclass(slots=True, frozen=True)
