@@ -17,6 +17,7 @@ from emceepee.meta_tools.answers import refusal, tool_error
 from emceepee.meta_tools.tool import Asked
 from emceepee.relay.listing import Shown
 from emceepee.relay.middle import Middle
+from emceepee.runtime.waiting_line import WaitingLine
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.outcomes import Failed, settled
@@ -26,6 +27,8 @@ from emceepee.vocabulary.raw_json import Fields, Payload
 @dataclass(slots=True, frozen=True)
 class Desk:
     middle: Middle
+    patience: WaitingLine
+    """Of those who execute a tool and said nothing of how long they wait."""
     _turns: WeakValueDictionary[ServerName, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     def turn(self, server: ServerName) -> asyncio.Lock:

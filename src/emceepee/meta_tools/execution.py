@@ -41,6 +41,8 @@ from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
 _log = logging.getLogger("emceepee.meta_tools")
 
+EXECUTE_TOOL = "execute_tool"
+
 _LONG = 30.0
 """From here on a call's own time-out is longer than any attempt to connect, which the pool limits by itself."""
 
@@ -52,10 +54,10 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done | GoesOn:
     workspace = desk.middle.workspaces.at(asked.scope)
     ttl_ms = workspace.tasks.ttl(asked.call.task_ttl_ms or asked.arguments.get("task_ttl_ms"))
     try:
-        call = _call(asked, desk.middle.asks.promised(server, asked.call, tools=True))
+        call = onward(asked, desk.middle.asks.promised(server, asked.call, tools=True))
         connection, seconds = await _connection(desk, server, call, timeout_ms / 1000)
     except EmceepeeError as error:
-        raise tool_error(error, _about(server, tool)) from error
+        raise tool_error(error, about(server, tool)) from error
     job = Job(workspace, server, call, asked.on_notice, desk.middle.news.told)
     job.hear_asks(asked.call.asks, desk.middle.settings.coalesce)
     job.start(desk.middle.calls, connection, seconds)
@@ -63,11 +65,11 @@ async def _execute_tool(desk: Desk, asked: Asked) -> Done | GoesOn:
         ended = await job.wait(seconds)
     if not ended:
         # The words of a protocol's task do not say yet what is asked; ours do.
-        return job.goes_on(ttl_ms) if terms in TAKE_TASKS and not job.asked else _promoted(workspace, job, ttl_ms)
+        return job.goes_on(ttl_ms) if terms in TAKE_TASKS and not job.asked else promoted(workspace, job, ttl_ms)
     try:
-        done = await _answered(desk, asked, job)
+        done = await answered(desk, asked, job)
     except EmceepeeError as error:
-        done = error_answer(tool_error(error, _about(server, tool), timeout_ms))
+        done = error_answer(tool_error(error, about(server, tool), timeout_ms))
     except asyncio.CancelledError:
         job.called_off()
         raise
@@ -84,7 +86,7 @@ def _patience_ms(desk: Desk, asked: Asked) -> int:
     return patience
 
 
-def _call(asked: Asked, asks: AskProfile) -> Call:
+def onward(asked: Asked, asks: AskProfile) -> Call:
     original = asked.call
     params = {"name": to_raw(asked.arguments["tool"])}
     given = asked.arguments.get("args")
@@ -97,10 +99,10 @@ def _call(asked: Asked, asks: AskProfile) -> Call:
     return call
 
 
-async def _answered(desk: Desk, asked: Asked, job: Job) -> Done:
+async def answered(desk: Desk, asked: Asked, job: Job) -> Done:
     outcome = job.answer()
     if isinstance(outcome, Failed):
-        raise await _explained(desk, asked, refusal(outcome, _about(job.server, asked.arguments["tool"])))
+        raise await _explained(desk, asked, refusal(outcome, about(job.server, asked.arguments["tool"])))
     if not outcome.payload.may_have("isError"):
         return outcome
     return await _beside_an_error(desk, asked, outcome)
@@ -115,7 +117,7 @@ ANSWER_FIRST = (
 )
 
 
-def _promoted(workspace: Workspace, job: Job, ttl_ms: int) -> Done:
+def promoted(workspace: Workspace, job: Job, ttl_ms: int) -> Done:
     """The call goes on, as a task."""
     try:
         task = job.promote(ttl_ms)
@@ -148,7 +150,7 @@ async def _connection(desk: Desk, server: str, call: Call, seconds: float) -> tu
     return connection, max(0.0, seconds - (desk.middle.clock.now() - began))
 
 
-def _about(server: str, tool: str) -> dict[str, Any]:
+def about(server: str, tool: str) -> dict[str, Any]:
     return {"serverName": server, "toolName": tool}
 
 
@@ -205,7 +207,7 @@ async def _not_found(desk: Desk, asked: Asked) -> ToolExecutionError | None:
     return ToolExecutionError(
         TOOL_NOT_FOUND,
         f"Tool '{tool}' not found on server '{server}'{hint}",
-        _about(server, tool) | {"known": names[:20]},
+        about(server, tool) | {"known": names[:20]},
         f"Call list_tools with server '{server}'.",
     )
 
@@ -217,7 +219,7 @@ def _misfits(desk: Desk, asked: Asked) -> list[str]:
 
 TOOLS = (
     make_tool(
-        "execute_tool",
+        EXECUTE_TOOL,
         "Call one tool of one server; its result comes back unchanged, or a taskId if it takes longer than timeout_ms: "
         "then await_activity, then get_task_result.",
         _execute_tool,

@@ -14,6 +14,8 @@ from emceepee.meta_tools import diagrams
 from emceepee.meta_tools.answers import error_answer, tool_error
 from emceepee.meta_tools.arguments import read_arguments
 from emceepee.meta_tools.desk import Desk
+from emceepee.meta_tools.execution import EXECUTE_TOOL
+from emceepee.meta_tools.execution_at_once import Execution
 from emceepee.meta_tools.news_blocks import with_news
 from emceepee.meta_tools.table import OFFERS
 from emceepee.meta_tools.tool import WORKSPACE, Asked
@@ -25,6 +27,7 @@ from emceepee.relay.surface import Description, Listener, OnEnd, OnNotice, Unkno
 from emceepee.relay.task_room import TaskRoom
 from emceepee.relay.transparent import unknown_method
 from emceepee.relay.watch import Standing
+from emceepee.runtime.waiting_line import WaitingLine
 from emceepee.sessions.workspace import Workspace
 from emceepee.state.events import Event
 from emceepee.vocabulary.calls import Call, Caller
@@ -32,7 +35,7 @@ from emceepee.vocabulary.names import LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, LogLine
 from emceepee.vocabulary.outcomes import Begun, CacheHints, Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import Fields, Payload, read_text, to_raw
-from emceepee.vocabulary.tasks import GoesOn
+from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
 _INVALID_PARAMS = -32602
 _METHOD_NOT_FOUND = -32601
@@ -75,7 +78,7 @@ class MetaSurface:
     def __init__(self, middle: Middle) -> None:
         self._middle = middle
         self._offer = OFFERS[middle.settings.profile]
-        self._desk = Desk(middle)
+        self._desk = Desk(middle, WaitingLine(middle.clock, middle.settings.execute_timeout_ms / 1000))
 
     @property
     def name(self) -> str:
@@ -103,7 +106,18 @@ class MetaSurface:
         return Done(Payload(raw=payload), _FIXED)
 
     def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
-        return None
+        """A tool of a server, for somebody who waits as long as is usual; everything else goes the ordinary way."""
+        if call.method != "tools/call" or call.tasks in TAKE_TASKS or call.ear is not None:
+            return None
+        tool = self._offer.tools.get(read_text(call.params.get("name")) or "")
+        if tool is None or tool.name != EXECUTE_TOOL:
+            return None
+        workspace = self._workspace(call.caller.scope)
+        arguments = read_arguments(tool, call.params.get("arguments"))
+        if WORKSPACE in arguments or "timeout_ms" in arguments:
+            return None
+        execution = Execution(self._desk, Asked(arguments, call, on_notice), workspace, ended)
+        return execution if execution.begin() else None
 
     def _workspace(self, scope: Scope) -> Workspace:
         workspace = self._middle.workspaces.at(scope)

@@ -243,14 +243,19 @@ class Asks:
     @contextmanager
     def interrupting(self, call: Call, interrupt: Callable[[], None]) -> Iterator[None]:
         """Meanwhile `interrupt` is called when a server asks something that belongs, or may belong, to this call."""
-        if not self._promote:
-            yield
-            return
-        self._waited_for[id(call)] = interrupt
+        self.interrupt(call, interrupt)
         try:
             yield
         finally:
-            del self._waited_for[id(call)]
+            self.interrupt_no_more(call)
+
+    def interrupt(self, call: Call, interrupt: Callable[[], None]) -> None:
+        """From now on, until `interrupt_no_more`."""
+        if self._promote:
+            self._waited_for[id(call)] = interrupt
+
+    def interrupt_no_more(self, call: Call) -> None:
+        self._waited_for.pop(id(call), None)
 
     def _tell_who_waits(self, call: Call) -> None:
         interrupt = self._waited_for.get(id(call))

@@ -116,8 +116,7 @@ class Calls:
     ) -> Begun | None:
         """`carry`, as far as that goes without waiting; see `Surface.begin`."""
         if connection is None:
-            profile = call.session_asks if call.method in MAY_ASK else None
-            connection = self._reach.ready(server, call.caller.scope, profile)
+            connection = self.ready(server, call)
         if connection is None or (call.method == TOOLS_CALL and _log.isEnabledFor(logging.DEBUG)):
             return None
         begun = BegunCall(self, server, call, on_notice, timeout, ended)
@@ -127,6 +126,10 @@ class Calls:
             # Nothing was asked; whoever can wait finds out what there is to do about it.
             return None
         return None if begun.attempt is None else begun
+
+    def ready(self, server: ServerName, call: Call) -> Connection | None:
+        """The connection that this call would go by now."""
+        return self._reach.ready(server, call.caller.scope, call.session_asks if call.method in MAY_ASK else None)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return self._tasks.spawn(work, "carry")

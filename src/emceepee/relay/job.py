@@ -27,7 +27,7 @@ from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import LogLine, MadeTask, Notice
-from emceepee.vocabulary.outcomes import Done, Failed, Outcome, settled
+from emceepee.vocabulary.outcomes import Answered, Begun, Done, Failed, Outcome, settled
 from emceepee.vocabulary.raw_json import read_text
 from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
@@ -60,6 +60,9 @@ class Job:
         self._made: MadeTask | None = None
         self._running: asyncio.Task[None] | None = None
         self._sent_by: tuple[Calls, Connection] | None = None
+        self._begun: Begun | None = None
+        self.on_wake: Callable[[], None] | None = None
+        """Told when it has ended, or whoever waits has to look at it; for one who does not `wait`."""
         self._waiting: asyncio.Future[None] | None = None
         self._answer: Outcome | EmceepeeError | None = None
         self._task_id: str | None = None
@@ -79,9 +82,56 @@ class Job:
             self._ear = TaskEar(native, self.workspace.clock, coalesce, self._asked_in_task)
             self.call.ear = self._ear
 
-    def start(self, calls: Calls, connection: Connection, patience: float) -> None:
+    @property
+    def running(self) -> bool:
+        return self._running is not None or self._begun is not None
+
+    def begin(self, calls: Calls, patience: float) -> bool:
+        """`start` without a task, where nothing has to be waited for. False: nothing was done."""
+        connection = calls.ready(self.server, self.call)
+        if connection is None:
+            return False
+        self._sent_by = calls, connection
+        begun = calls.begin(self.server, self.call, self._hear, self._longest(patience), self._ended, connection)
+        if self._answer is not None:
+            return True
+        if begun is None:
+            return False
+        self._begun = begun
+        self.workspace.begun.add(self)
+        return True
+
+    def _ended(self, outcome: Answered | GoesOn | EmceepeeError) -> None:
+        if isinstance(outcome, EmceepeeError):
+            self._answer = outcome
+        else:
+            assert not isinstance(outcome, GoesOn), "servers make no tasks of ours"
+            self._answer = settled(outcome)
+            if self._mark is not None and type(self._answer) is Done:
+                self._mark(self._answer)
+        self._no_more()
+
+    def _no_more(self) -> None:
+        self._begun = None
+        self.workspace.begun.discard(self)
+        self.call.ear = None
+        if self._ear is not None:
+            self._ear.close()
+        self._wake()
+        if self._task_id is not None and self._answer is not None:
+            self._report(self._task_id)
+
+    def plain_result(self) -> Done | None:
+        """A result in which nothing speaks of an error."""
+        answer = self._answer
+        return answer if type(answer) is Done and not answer.payload.may_have("isError") else None
+
+    def _longest(self, patience: float) -> float:
         """The call may last as long as it is waited for, and as long as a task can live after that (X-BUG-27)."""
-        longest = patience + self.workspace.tasks.settings.max_ttl_ms / 1000
+        return patience + self.workspace.tasks.settings.max_ttl_ms / 1000
+
+    def start(self, calls: Calls, connection: Connection, patience: float) -> None:
+        longest = self._longest(patience)
         self._sent_by = calls, connection
         work = self._run(calls, connection, longest)
         self._running = self.workspace.jobs.spawn(work, f"call {self.server}")
@@ -111,6 +161,8 @@ class Job:
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
+        if self.on_wake is not None:
+            self.on_wake()
 
     def _hear(self, notice: Notice) -> None:
         if isinstance(notice, MadeTask):
@@ -140,8 +192,8 @@ class Job:
     async def wait(self, seconds: float) -> bool:
         """Whether it has ended within that time, which is over early where the client rather takes a task, or has to
         answer first. Cancelling the wait calls it off."""
-        if self._running is None or seconds <= 0 or self._hands_over:
-            return self._running is None
+        if not self.running or seconds <= 0 or self._hands_over:
+            return not self.running
         self._waiting = asyncio.get_running_loop().create_future()
         self._be_impatient(seconds)
         try:
@@ -152,7 +204,7 @@ class Job:
         finally:
             self._be_patient()
             self._waiting = None
-        return self._running is None
+        return not self.running
 
     def _be_impatient(self, seconds: float) -> None:
         clock = self.workspace.clock
@@ -219,7 +271,7 @@ class Job:
 
     def called_off(self) -> None:
         """Nobody wants its answer any more; if there is one already, it is kept: its server cannot take it back."""
-        if self._running is None:
+        if not self.running:
             self.lost()
         self.stop()
 
@@ -227,6 +279,10 @@ class Job:
         """The server is told that nobody wants its answer."""
         if self._running is not None:
             self._running.cancel()
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.abandon()
+            self._no_more()
 
     def _report(self, task_id: str) -> None:
         tasks, now = self.workspace.tasks, self.workspace.now()

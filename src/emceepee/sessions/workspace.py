@@ -9,7 +9,7 @@ The one rule: each change is one step without an await, and whatever it recorded
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Raw
 
@@ -38,6 +38,10 @@ CALL_UNKNOWN = "Server reconnected - tool call state unknown"
 """Why a task ends whose server may have forgotten it."""
 
 
+class Stoppable(Protocol):
+    def stop(self) -> None: ...
+
+
 class Workspace:
     def __init__(
         self,
@@ -60,6 +64,8 @@ class Workspace:
         self.logs: Buffers[KeptLog] = Buffers(settings.buffers.max_logs)
         self.waiters = Waiters(clock)
         self.jobs = TaskScope("workspace")
+        self.begun: set[Stoppable] = set()
+        """What runs here without a task."""
         self._ulids = ulids
         self._max_item_bytes = settings.buffers.max_item_bytes
         self._timer: Timer | None = None
@@ -76,7 +82,7 @@ class Workspace:
     @property
     def busy(self) -> bool:
         """Whether somebody waits here, or something runs."""
-        return bool(len(self.waiters) or len(self.jobs) or self.tasks.views() or len(self.asks))
+        return bool(len(self.waiters) or len(self.jobs) or self.begun or self.tasks.views() or len(self.asks))
 
     def touch(self) -> None:
         self.last_used = self.clock.now()
@@ -273,6 +279,8 @@ class Workspace:
         self.logs.clear()
         self.waiters.close()
         self.onlookers.clear()
+        for one in list(self.begun):
+            one.stop()
         await self.jobs.close(grace)
         self.events.close()
 
