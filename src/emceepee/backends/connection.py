@@ -118,7 +118,7 @@ class Link(Protocol):
 class Leasing(Protocol):
     """Lends a session to one call at a time; `backends.leases` does."""
 
-    async def take(self) -> Link: ...
+    async def take(self, seconds: float) -> Link: ...
 
     def give_back(self, link: Link) -> None: ...
 
@@ -173,7 +173,7 @@ class Connection:
         return await self._live().request(call, on_notice, timeout, self._level)
 
     async def _leased(self, leases: Leasing, call: Call, on_notice: OnNotice | None, timeout: float) -> Answered:
-        link = await leases.take()
+        link = await leases.take(timeout)
         try:
             if self._level is not None:
                 await link.set_log_level(self, self._level)

@@ -15,7 +15,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from emceepee.backends.connection import Link
-from emceepee.errors import BackendFault, BackendUnavailable
+from emceepee.errors import BackendFault, BackendTimeout, BackendUnavailable
+from emceepee.runtime.clock import Clock
+from emceepee.runtime.deadline import Deadline
 from emceepee.runtime.spawn import TaskScope, bounded
 
 MAX_SESSIONS = 16
@@ -30,11 +32,12 @@ Make: TypeAlias = Callable[[Callable[[Link, BackendFault], None]], Awaitable[Lin
 
 
 class Leases:
-    def __init__(self, server: str, first: First, make: Make, tasks: TaskScope) -> None:
+    def __init__(self, server: str, first: First, make: Make, tasks: TaskScope, clock: Clock) -> None:
         self._server = server
         self._first = first
         self._make = make
         self._tasks = tasks
+        self._clock = clock
         self._beside: list[Link] = []
         self._lent: set[Link] = set()
         self._making = 0
@@ -45,8 +48,19 @@ class Leases:
         """Sessions beside the first."""
         return len(self._beside)
 
-    async def take(self) -> Link:
-        """One for a single call. Raises `BackendFault`."""
+    async def take(self, seconds: float) -> Link:
+        """One for a single call, which may wait so long for its turn. Raises `BackendFault`."""
+        link = self._free()
+        if link is not None and not self._closed:
+            return self._lend(link)
+        try:
+            async with Deadline(self._clock, seconds):
+                return await self._taken()
+        except TimeoutError:
+            detail = f"none of its {MAX_SESSIONS} sessions, one for each call, was free within {seconds:g} s"
+            raise BackendTimeout(self._server, detail) from None
+
+    async def _taken(self) -> Link:
         while not self._closed:
             link = self._free()
             if link is not None:

@@ -259,19 +259,28 @@ class Pool:
     def _leases(self, supervisor: Supervisor) -> Leases | None:
         definition = supervisor.definition
         learned = definition.affinity == "principal" and definition.name in self._ask_beside
-        if not supervisor.profile or self._is_shared(supervisor) or not (learned or definition.affinity == "call"):
+        wanted = definition.affinity == "call" or (learned and bool(supervisor.profile))
+        if not wanted or self._is_shared(supervisor):
             return None
         if supervisor.leases is None:
 
             async def make(lost: OnLost) -> Link:
-                door = self.door_of(definition.name, supervisor.scopes, supervisor.profile)
-                async with asyncio.timeout(definition.connect_timeout):
-                    link, _ = await self._dialer.dial(definition, lost, door)
-                return link
+                try:
+                    async with Deadline(self._clock, definition.connect_timeout):
+                        return await self._one_more(supervisor, lost)
+                except TimeoutError:
+                    detail = f"a further session was not there within {definition.connect_timeout:g} s"
+                    raise BackendTimeout(name, detail) from None
 
             name = definition.name
-            supervisor.leases = Leases(name, lambda: supervisor.current_link, make, self._tasks)
+            supervisor.leases = Leases(name, lambda: supervisor.current_link, make, self._tasks, self._clock)
         return supervisor.leases
+
+    async def _one_more(self, supervisor: Supervisor, lost: OnLost) -> Link:
+        link, _ = await self._dialer.dial(
+            supervisor.definition, lost, self._door(supervisor), functools.partial(self._said, supervisor)
+        )
+        return link
 
     def _asks_beside(self, supervisor: Supervisor) -> None:
         """From now on it is worth a session to know to which call a question belongs."""
@@ -346,11 +355,13 @@ class Pool:
         return self._dialer.outdated(definition)
 
     async def dial(self, supervisor: Supervisor) -> tuple[Link, bool]:
-        definition = supervisor.definition
-        # What all scopes share can ask nobody: nobody could say whom it means.
+        definition, said = supervisor.definition, functools.partial(self._said, supervisor)
+        return await self._dialer.dial(definition, supervisor.lost, self._door(supervisor), said)
+
+    def _door(self, supervisor: Supervisor) -> AskDoor:
+        """What all scopes share can ask nobody: nobody could say whom it means."""
         profile = supervisor.profile
-        door = self.door_of(definition.name, supervisor.scopes, profile) if profile else CLOSED
-        return await self._dialer.dial(definition, supervisor.lost, door, functools.partial(self._said, supervisor))
+        return self.door_of(supervisor.definition.name, supervisor.scopes, profile) if profile else CLOSED
 
     def _said(self, supervisor: Supervisor, line: str) -> None:
         """What several callers share may write down what is one's alone: then it is for the log, and for none of
