@@ -9,9 +9,9 @@ import pytest
 
 from emceepee.config.settings import DEFAULTS
 from tests.conversations.house import House, Json, ModernClient, let_run, wire
-from tests.conversations.test_asks import FORM, asker
+from tests.conversations.test_asks import FORM, asker, said_of
 from tests.conversations.test_held_calls import ABLE, ACCEPT, CALL, asks_two, call_id, heard, shop, stubborn
-from tests.support.scripted_backend import ScriptedBackend
+from tests.support.scripted_backend import SILENT, ScriptedBackend, Turn
 
 TASKS: Json = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
 EXECUTE: Json = {"name": "execute_tool", "arguments": {"server": "shop", "tool": "paint", "args": {"n": 1}}}
@@ -140,4 +140,40 @@ async def test_a_client_is_told_with_its_task_only_of_what_it_can_be_asked_itsel
     await house.clock.advance(0.03)
     # The rest goes to its tools, as for any client that has them.
     assert "server_pending" in (await started.done()).json["result"]["content"][0]["text"]
+    await house.close()
+
+
+@pytest.mark.shows("EB-D6")
+async def test_what_a_server_asks_for_a_task_of_its_own_is_told_with_that_task_whatever_else_runs() -> None:
+    related: Json = {"_meta": {"io.modelcontextprotocol/related-task": {"taskId": "far-1"}}}
+    task: Json = {"taskId": "far-1", "status": "working", "createdAt": "t", "lastUpdatedAt": "t", "ttl": 600_000}
+
+    async def result(turn: Turn) -> Any:
+        answer = await turn.ask("elicitation/create", FORM | related, "of the task", beside=True)
+        return {"content": [], "structuredContent": {"answers": [said_of(answer)]}} | related
+
+    answers: Any = {
+        "tools/call": lambda turn: {"task": task} if "task" in turn.params else SILENT,
+        "tasks/get": task,
+        "tasks/result": result,
+    }
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("paint", "wait")]
+    tools[0]["execution"] = {"taskSupport": "required"}
+    offers: Json = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
+    backend = ScriptedBackend(answers=answers, tools=tools, capabilities=offers)
+    house = House({"shop": backend})
+    client = house.modern_client("/servers/shop/mcp", ABLE | TASKS)
+    await client.result("tools/list")
+    others = [client.start("tools/call", CALL | {"name": "wait"}) for _ in range(2)]
+    ours = await a_task(house, client)
+    told = await looked_at(client, ours)
+    ((key, request),) = told["inputRequests"].items()
+    assert request["params"]["message"] == FORM["message"]
+    assert "far-1" not in str(told)
+    await update(client, ours, {key: ACCEPT})
+    await let_run()
+    done = await looked_at(client, ours)
+    assert done["result"]["structuredContent"] == {"answers": [ACCEPT]}
+    for other in others:
+        other.leave()
     await house.close()
