@@ -81,6 +81,7 @@ def test_nothing_given_is_the_defaults() -> None:
         ({"state_keys": ["${NOPE}"]}, "emceepee.state_keys", "NOPE is not set"),
         ({"insecure_no_auth": "yes"}, "emceepee.insecure_no_auth", "true or false"),
         ({"profile": "small"}, "emceepee.profile", "one of full, core"),
+        ({"interaction": "nativ"}, "emceepee.interaction", "one of auto, native, meta"),
         ({"log_level": "loud"}, "emceepee.log_level", "one of debug, info, warn, error"),
         ({"timeouts": {"execute": 0}}, "emceepee.timeouts.execute", "more than 0"),
         ({"timeouts": {"execute": "nan"}}, "emceepee.timeouts.execute", "more than 0"),

@@ -24,6 +24,7 @@ Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 
 _CHOICES = {
     "profile": ("full", "core"),
+    "interaction": ("auto", "native", "meta"),
     "log_level": ("debug", "info", "warn", "error"),
     "log_format": ("auto", "json", "text"),
     "state": ("auto", "on", "off"),
