@@ -21,6 +21,7 @@ from emceepee.sampling.settings import (
     SamplingSettings,
 )
 from emceepee.vocabulary.raw_json import read_value
+from tests.conversations.asked import http_client
 from tests.conversations.house import House, let_run, wire
 from tests.conversations.meta_client import MetaClient, meta
 from tests.conversations.test_asks import PAINT, SAMPLE, said_of
@@ -388,3 +389,48 @@ async def test_a_gateway_without_models_is_as_it_was() -> None:
 
 def test_the_params_of_the_tests_are_right() -> None:
     assert request().keys() == SAMPLE.keys()
+
+
+# -- approval by the client's own ways
+
+
+QUESTION = "The server 'shop' wants to ask a language model."
+
+
+@pytest.mark.shows("B-FLOW-01", "B-FLOW-04", "B-FLOW-12")
+async def test_a_legacy_client_with_forms_is_asked_natively_for_the_request_and_for_the_answer() -> None:
+    provider = FakeProvider([said("hi there")])
+    house = house_of(asker(), provider, approve="ask")
+    client = await http_client(house, "/servers/shop/mcp", elicitation={})
+    call = client.call("paint")
+    ask = await client.next_ask(call)
+    assert ask["method"] == "elicitation/create"
+    assert ask["params"]["message"].startswith(QUESTION)
+    assert provider.asked == []
+    await client.reply(ask, {"action": "accept", "content": {"approve": True}})
+    review = await client.next_ask(call)
+    assert "hi there" in review["params"]["message"]
+    await client.reply(review, {"action": "accept", "content": {"approve": True, "changed": "Hi."}})
+    assert (await client.result(call))["structuredContent"]["answer"] == said("Hi.")
+    await house.close()
+
+
+@pytest.mark.shows("B-FLOW-12", "B-ERR-01")
+async def test_a_modern_client_with_forms_is_sent_away_with_the_question_of_approval() -> None:
+    provider = FakeProvider([said("hi there")])
+    house = house_of(asker(), provider, approve="ask", review=False)
+    client = house.modern_client("/servers/shop/mcp", {"elicitation": {"form": {}}})
+    for approve, code in ((True, None), (False, -1)):
+        started = client.start("tools/call", {"name": "paint", "arguments": {}})
+        await let_run()
+        await house.clock.advance(0.03)
+        away = (await started.done()).json["result"]
+        ((key, asked),) = away["inputRequests"].items()
+        assert asked["method"] == "elicitation/create"
+        assert asked["params"]["message"].startswith(QUESTION)
+        answers = {key: {"action": "accept", "content": {"approve": approve}}}
+        back = {"name": "paint", "arguments": {}, "requestState": away["requestState"], "inputResponses": answers}
+        answer = (await client.result("tools/call", back))["structuredContent"]["answer"]
+        assert answer.get("code") == code
+    assert len(provider.asked) == 1
+    await house.close()
