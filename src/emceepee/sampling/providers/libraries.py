@@ -12,7 +12,8 @@ import msgspec
 
 from emceepee.sampling.provider import ProviderFailed
 
-_TRANSPORTS = ("httpx", "httpx2", "httpcore", "httpcore2")
+_TRANSPORTS = ("httpx2", "httpcore2")
+"""What both of them send with."""
 
 
 def keep_quiet(library: str) -> None:

@@ -85,15 +85,9 @@ class LocalProvider:
     async def close(self) -> None:
         if self._run is not None:
             self._run.stopped = True
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            # Its end waits for its own threads.
-            await asyncio.to_thread(_let_go, [engine])
-            del engine
-
-
-def _let_go(held: list[Engine]) -> None:
-    held.clear()
+        held, self._engine = [self._engine], None
+        # Its end waits for its own threads, and is not to be waited for here.
+        await asyncio.to_thread(held.clear)
 
 
 def load_engine(definition: ProviderDefinition, key: str) -> Engine:
