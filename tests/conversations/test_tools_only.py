@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from emceepee.meta_tools.table import TABLE
 from tests.conversations.house import CAPABILITIES, House, ModernClient, let_run
 from tests.conversations.meta_client import MetaClient, meta
 from tests.conversations.test_asks import FORM, PAINT, SAMPLE, SCHEMA, promoted, result_of
@@ -143,7 +144,8 @@ async def test_no_tool_of_ours_promises_an_output_that_an_early_answer_would_bre
     tool = ECHO | {"outputSchema": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}}
     house = House({"shop": ScriptedBackend(answers={"tools/call": asks}, tools=[tool])})
     client = await meta(house)
-    assert not [one for one in (await client.client.result("tools/list"))["tools"] if "outputSchema" in one]
+    promised = {one["name"] for one in (await client.client.result("tools/list"))["tools"] if "outputSchema" in one}
+    assert not promised & {name for name, tool in TABLE.items() if tool.may_go_on}
     told = client.start("execute_tool", server="shop", tool="echo")
     await told.done()
     result = told.json["result"]
