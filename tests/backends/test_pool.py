@@ -11,14 +11,14 @@ from typing import Any, Literal
 import pytest
 
 from emceepee.backends.connection import Connection, Link
-from emceepee.backends.definition import InProcess, ServerDefinition
+from emceepee.backends.definition import HttpEndpoint, InProcess, ServerDefinition
 from emceepee.backends.pool import OnLost, Pool, Settings
 from emceepee.errors import BackendTimeout, BackendUnavailable, LimitReached, OutcomeUnknown
 from emceepee.vocabulary.asks import CLOSED, NO_ASKS, AskDoor, AskProfile
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.notices import EVERY_LIST, Interest, Notice, ResourceUpdated
 from tests.support.fake_clock import FakeClock, settle
-from tests.support.fake_links import FakeDialer
+from tests.support.fake_links import FakeDialer, FakeLink
 
 FILES = ServerDefinition("files", InProcess("files"), connect_timeout=0.05)
 
@@ -432,3 +432,41 @@ async def test_what_a_program_says_is_for_whoever_uses_it_and_for_nobody_where_s
     await house.pool.connection("files", "b1")
     house.dialer.on_said("three")
     assert told == [("a1", "one"), ("a1", "two"), ("a2", "two")]
+
+
+async def test_once_a_server_asks_beside_the_stream_of_a_call_each_call_has_a_session_for_itself(house: House) -> None:
+    promises(house.pool)
+    house.pool.principal_of = lambda scope: "p"
+    launch = HttpEndpoint("http://127.0.0.1:9/mcp")
+    house.definitions["web"] = ServerDefinition("web", launch, affinity="principal", connect_timeout=5)
+    house.definitions["pipe"] = ServerDefinition("pipe", InProcess("pipe"), affinity="principal", connect_timeout=5)
+    call = Call("tools/call", {}, Caller("s"), asks=FORM)
+    house.dialer.made = slow
+    for server, own in (("web", True), ("pipe", False)):
+        dials = house.dialer.dials
+        mine = await house.pool.connection(server, "s", FORM)
+        await house.pool.connection(server, "t", FORM)
+        assert house.dialer.dials == dials + 1
+        house.dialer.links[-1].on_asks_beside()
+        assert (mine.leases is not None) == own, "a program more for each call is too dear"
+        await asyncio.gather(*(mine.request(call, None, 5.0) for _ in range(3)))
+        assert house.dialer.dials == dials + (3 if own else 1)
+    other = await house.pool.connection("web", "t", FORM)
+    assert other.leases is mine_of(house).leases
+    await house.pool.close()
+    assert not [link for link in house.dialer.links if link.alive]
+
+
+def slow(link: FakeLink) -> None:
+    """It takes a moment to answer."""
+    answer = link.request
+
+    async def request(*given: Any) -> Any:
+        await settle()
+        return await answer(*given)
+
+    link.request = request  # type: ignore[method-assign]
+
+
+def mine_of(house: House) -> Connection:
+    return house.pool._handles["s"]["web"][FORM]

@@ -4,6 +4,7 @@ and the answer goes back under the server's own id."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -366,4 +367,17 @@ async def test_an_error_that_names_addresses_is_relayed_to_who_can_go_there_and_
     result = await unable.client.result("tools/call", {"name": "paint"})
     assert result["isError"] is True
     assert "Sign in: https://shop.example/in?t=1" in result["content"][0]["text"]
+    await house.close()
+
+
+async def test_who_answered_stands_in_the_log_and_what_was_said_does_not(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "emceepee.relay")
+    house = House({"shop": shop()})
+    client = await http_client(house, SHOP, **ALL)
+    call = client.call("paint")
+    await client.reply(await client.next_ask(call), ACCEPT)
+    await client.result(call)
+    (told,) = [record.__dict__["data"] for record in caplog.records if record.getMessage() == "ask_answered"]
+    assert told == {"server": "shop", "kind": "elicitation", "by": "native", "how": "accept"}
+    assert "colour" not in caplog.text
     await house.close()
