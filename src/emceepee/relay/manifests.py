@@ -66,12 +66,20 @@ class Manifests:
         self._clock = clock
         self._grace = grace
         self._kept: dict[tuple[ServerName, ListName], _Manifest | None] = {}
+        self._prints: dict[ServerName, tuple[ServerDefinition, str]] = {}
         self._store: ManifestStore | None = None
 
     def keep_in(self, store: ManifestStore) -> None:
         """Also there, from now on."""
         self._store = store
         self._kept.clear()
+
+    def _print(self, definition: ServerDefinition) -> str:
+        """Kept, because a list is asked for more often than a definition changes."""
+        known = self._prints.get(definition.name)
+        if known is None or known[0] is not definition:
+            known = self._prints[definition.name] = (definition, fingerprint(definition))
+        return known[1]
 
     def _now(self) -> float:
         return self._clock.wall().timestamp()
@@ -81,7 +89,7 @@ class Manifests:
         definition = self._find(server)
         if definition is None or not (for_everyone or listed.name not in ("resources", "templates")):
             return
-        key, of, now = (server, listed.name), fingerprint(definition), self._now()
+        key, of, now = (server, listed.name), self._print(definition), self._now()
         before = self._kept.get(key)
         manifest = self._kept[key] = _Manifest(of, now, listed)
         same = before is not None and before.of == of and before.listed.digest == listed.digest
@@ -101,7 +109,7 @@ class Manifests:
         if key not in self._kept:
             self._kept[key] = self._recalled(key)
         manifest = self._kept[key]
-        if manifest is None or manifest.of != fingerprint(definition):
+        if manifest is None or manifest.of != self._print(definition):
             return None
         age = max(0.0, self._now() - manifest.at)
         return (manifest.listed, age) if age <= self._grace else None
@@ -120,6 +128,7 @@ class Manifests:
 
     def forget(self, server: ServerName) -> None:
         """It is gone, or another one now."""
+        self._prints.pop(server, None)
         for name in ("tools", "prompts", "resources", "templates"):
             self._kept.pop((server, name), None)
             if self._store is not None:
