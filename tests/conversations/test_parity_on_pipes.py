@@ -53,20 +53,9 @@ async def test_templates_come_from_the_server_page_by_page() -> None:
     await house.close()
 
 
-@pytest.mark.shows("C-SRV-02")
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("resources/templates/list", "/servers/notes/mcp"),
-        ("resources/list", "/servers/notes/mcp"),
-        ("prompts/list", "/servers/notes/mcp"),
-        # Here are resources of ours too.
-        ("prompts/list", "/mcp"),
-    ],
-)
-async def test_where_there_are_only_tools_other_lists_are_no_method(method: str, path: str) -> None:
-    house, client = await pipe(ScriptedBackend(), path)
-    assert (await asked(client, method))["error"]["code"] == -32601
+async def test_where_there_are_no_prompts_their_list_is_no_method() -> None:
+    house, client = await pipe(ScriptedBackend(), "/mcp")
+    assert (await asked(client, "prompts/list"))["error"]["code"] == -32601
     assert (await asked(client, "tools/list"))["result"]["tools"]
     await client.close()
     await house.close()

@@ -183,6 +183,13 @@ async def test_what_goes_wrong_inside_stays_inside(caplog: pytest.LogCaptureFixt
     assert [record.message for record in caplog.records] == ["local_tool_failed"]
 
 
+@pytest.mark.shows("C-SRV-02")
+@pytest.mark.parametrize("method", ["resources/templates/list", "resources/list", "resources/read"])
+async def test_where_nothing_can_be_read_there_is_no_such_method(method: str) -> None:
+    async with LocalClient(LocalServer("bare", "1")) as client:
+        assert (await client.request(method, uri="a:b"))["error"]["code"] == -32601
+
+
 async def test_resources_are_listed_and_read() -> None:
     async with LocalClient(make()) as client:
         assert [one["uri"] for one in (await client.request("resources/list"))["resources"]] == ["studio://about"]

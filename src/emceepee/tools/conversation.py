@@ -91,7 +91,7 @@ class LocalConversation:
 
     async def _answer(self, request: Request, say: Say) -> Json:
         method = METHODS.get(request.method)
-        if method is None:
+        if method is None or (request.method.startswith("resources/") and not self.server.resources):
             raise ClientFault(METHOD_NOT_FOUND, f"Method not found: {request.method}")
         try:
             params = read_value(request.params) if request.params is not None else {}
