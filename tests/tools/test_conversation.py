@@ -202,6 +202,13 @@ async def test_resources_are_listed_and_read() -> None:
             assert (await client.request("resources/read", uri=unknown))["error"]["code"] == -32002
 
 
+@pytest.mark.shows("C-SRV-02")
+@pytest.mark.parametrize("method", ["resources/templates/list", "resources/list", "resources/read"])
+async def test_a_server_without_resources_knows_no_method_of_theirs(method: str) -> None:
+    async with LocalClient(LocalServer("bare")) as client:
+        assert (await client.request(method, uri="x"))["error"]["code"] == -32601
+
+
 @pytest.mark.shows("D-DSP-01", "D-DSP-02")
 async def test_an_answer_is_no_request_and_an_unknown_method_is_told() -> None:
     async with LocalClient(make(), createMessage=lambda _: answered()) as client:
