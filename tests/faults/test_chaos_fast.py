@@ -32,6 +32,8 @@ LONGEST_TASK = 60.0
 AT_LONGEST_AWAY = 180.0
 """Between two attempts, where a server was away for long."""
 PAY = ECHO | {"name": "pay"}
+ASK = ECHO | {"name": "ask"}
+FORM = {"message": "Which?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}
 LOOK = ECHO | {"name": "look", "annotations": {"readOnlyHint": True}}
 ENDINGS = {"ok", "unknown", "unavailable", "timeout", "task"}
 
@@ -40,7 +42,9 @@ class Unsteady(ScriptedBackend):
     """A server that can be away, and that notes what it does."""
 
     def __init__(self, era: Any, chance: random.Random) -> None:
-        super().__init__(era, {"tools/call": self.called}, [PAY, LOOK])
+        super().__init__(era, {"tools/call": self.called}, [PAY, LOOK, ASK])
+        self.asked = 0
+        self.answered: Counter[str] = Counter()
         self.clock = FakeClock()
         self.chance = chance
         self.ledger: Counter[str] = Counter()
@@ -56,6 +60,11 @@ class Unsteady(ScriptedBackend):
     async def called(self, turn: Turn) -> Answer:
         key = turn.params["arguments"]["text"]
         self.ledger[key] += 1
+        if turn.params["name"] == "ask" and self.era == "legacy":
+            self.asked += 1
+            number = f"ask-{self.asked}"
+            await turn.ask("elicitation/create", FORM, number)
+            self.answered[number] += 1
         await self.clock.sleep(self.chance.choice((0.0, 0.1, 1.0, 8.0)))
         if self.mood == "silent":
             return "silent"
@@ -93,18 +102,21 @@ class Caller:
     tool: str = ""
     began: float = 0.0
     tasks: list[tuple[str, str]] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
+    """What its servers want to know, as it was last told."""
 
 
 class Chaos:
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)  # noqa: S311 -- repeatable, not secret
-        times = Timeouts(relay_call=CALL_LIMIT, execute=CALL_LIMIT, task=LONGEST_TASK)
+        times = Timeouts(relay_call=CALL_LIMIT, execute=CALL_LIMIT, task=LONGEST_TASK, ask=LONGEST_TASK)
         eras: dict[str, Any] = {"old": "legacy", "older": "legacy", "new": "modern"}
         self.servers = {name: Unsteady(era, self.chance) for name, era in eras.items()}
         self.house = House(self.servers, settings=dataclasses.replace(DEFAULTS, timeouts=times))
         self.clock = self.house.clock
         self.callers: list[Caller] = []
         self.endings: Counter[str] = Counter()
+        self.replies: Counter[str] = Counter()
         self.calls = 0
         self.paid: set[str] = set()
         """Calls that must not run twice."""
@@ -127,15 +139,18 @@ class Chaos:
                 server.change(self.clock.now())
             for caller in self.callers:
                 self.look_at(caller)
-                if caller.running is None and self.chance.random() < 0.25:
+                if caller.running is None and caller.pending and self.chance.random() < 0.3:
+                    await self.reply(caller)
+                elif caller.running is None and self.chance.random() < 0.25:
                     self.call(caller)
             await self.clock.advance(STEP)
             self.house.forget_clients()
 
     def call(self, caller: Caller) -> None:
         self.calls += 1
-        caller.key, caller.tool = f"call-{self.calls}", self.chance.choice(("pay", "pay", "look"))
-        if caller.tool == "pay":
+        tools = ("pay", "pay", "look") if caller.server is not None else ("pay", "look", "ask", "ask")
+        caller.key, caller.tool = f"call-{self.calls}", self.chance.choice(tools)
+        if caller.tool != "look":
             self.paid.add(caller.key)
         server = caller.server or self.chance.choice(list(self.servers))
         asked: dict[str, Any] = {"name": caller.tool, "arguments": {"text": caller.key}}
@@ -143,6 +158,14 @@ class Chaos:
             used = {"server": server, "tool": caller.tool, "args": {"text": caller.key}}
             asked = {"name": "execute_tool", "arguments": used}
         caller.running, caller.began = caller.client.start("tools/call", asked), self.clock.now()
+
+    async def reply(self, caller: Caller) -> None:
+        """To a question that may be nobody's any more: that is an error, and never an answer to another."""
+        given = {"action": "accept", "content": {"name": "x"}}
+        told = await MetaClient(caller.client).use("respond_to_elicitation", request_id=caller.pending.pop(0), **given)
+        if told.is_error:
+            assert told.said["error"]["code"] == "TOOL_ERR_REQUEST_NOT_FOUND", told.said
+        self.replies["too late" if told.is_error else "taken"] += 1
 
     def look_at(self, caller: Caller) -> None:
         answer = caller.running
@@ -164,6 +187,8 @@ class Chaos:
         ending = outcome_of_told(told)
         if ending == "task":
             caller.tasks.append((told.said["task"]["taskId"], caller.key))
+        asked = [] if told.pending is None else told.pending["elicitations"]
+        caller.pending = [one["requestId"] for one in asked]
         return ending
 
     def check(self, caller: Caller, ending: str, response: Any) -> None:
@@ -172,20 +197,21 @@ class Chaos:
         if ending == "ok":
             assert response["result"]["content"][0]["text"] == caller.key, "an answer to somebody else"
             assert ran >= 1, caller.key
-        if ending == "unavailable" and caller.tool == "pay":
+        if ending == "unavailable" and caller.tool != "look":
             assert ran == 0, f"{caller.key} was said not to have been reached, and ran"
 
     async def calm_down(self) -> None:
         for server in self.servers.values():
-            server.until = 0.0
-            server.change(self.clock.now())
-            assert server.mood == "well"
+            server.mood = "well"
         await self.clock.advance(AT_LONGEST_AWAY + LONGEST_TASK + CALL_LIMIT)
         for caller in self.callers:
             self.look_at(caller)
             assert caller.running is None, f"{caller.key} has not ended"
             for task, _ in caller.tasks:
                 await self.ended(caller, task)
+            if caller.server is None:
+                left = (await MetaClient(caller.client).use("get_elicitations")).said["elicitations"]
+                assert not left, left
 
     async def ended(self, caller: Caller, task: str) -> None:
         """What became of a call that went on: no task is left working for ever, and one may be gone by now."""
@@ -218,7 +244,10 @@ async def test_after_half_an_hour_of_chaos_every_call_has_ended_none_ran_twice_a
     await chaos.calm_down()
     await chaos.each_answers()
     await chaos.leave()
-    print(f"{chaos.calls} calls: {dict(chaos.endings)}")  # noqa: T201
+    asked = sum(server.asked for server in chaos.servers.values())
+    print(f"{chaos.calls} calls: {dict(chaos.endings)}; {asked} questions: {dict(chaos.replies)}")  # noqa: T201
+    assert chaos.replies["taken"], "otherwise nobody was asked"
+    assert all(times == 1 for server in chaos.servers.values() for times in server.answered.values())
     assert sum(chaos.endings.values()) == chaos.calls, "each call ended once"
     assert {"ok", "unknown", "unavailable"} <= chaos.endings.keys(), "otherwise it was no chaos"
     twice = [key for server in chaos.servers.values() for key, times in server.ledger.items() if times > 1]

@@ -217,7 +217,10 @@ class ScriptedConnection:
         if isinstance(message, Notification) and message.method == "notifications/cancelled":
             self.backend.cancelled.append(self.backend.params(message.method)[-1]["requestId"])
         if isinstance(message, Result | Failure) and message.id is not None:
-            self.answer_to(message.id).set_result(message)
+            answer = self.answer_to(message.id)
+            # Whoever asked may have been cancelled.
+            if not answer.done():
+                answer.set_result(message)
         if isinstance(message, Request):
             await self._answer(Turn(self, message, say))
 
