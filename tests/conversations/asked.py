@@ -114,7 +114,7 @@ class PipeClient:
         return asks_among(self.said)
 
     async def until(self, ready: Any) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not ready():
                 await settle(5)
 
@@ -132,5 +132,5 @@ class PipeClient:
 
     async def close(self) -> None:
         self._input.put_nowait(b"")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self._running

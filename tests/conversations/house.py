@@ -202,5 +202,5 @@ def seen_by(backend: ScriptedBackend) -> list[tuple[str, Any]]:
 
 async def let_run(seconds: float = 0.0) -> None:
     """Let everything that is ready run (and nothing else)."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await settle(50)

@@ -10,7 +10,7 @@ from typing import Any
 
 from emceepee.framing.sse import SseEvent, SseReader
 
-PATIENCE = 5.0
+PATIENCE = 30.0
 
 
 class AsgiAnswer:

@@ -72,7 +72,7 @@ class HttpBackend:
         return [request.says for request in self.requests]
 
     async def saw(self, says: str, times: int = 1) -> Asked:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while self.said().count(says) < times:
                 self._news.clear()
                 await self._news.wait()

@@ -25,7 +25,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-WAIT = 10.0
+WAIT = 30.0
 """Longer than anything takes; a test that gets here has failed."""
 
 

@@ -154,7 +154,7 @@ class ScriptedBackend:
         asked = [m for m in self.received if isinstance(m, Request | Notification) and m.method == method]
         return [read_value(message.params) if message.params is not None else {} for message in asked]
 
-    async def saw(self, method: str, times: int = 1, seconds: float = 5) -> Json:
+    async def saw(self, method: str, times: int = 1, seconds: float = 30) -> Json:
         """Wait until it has received that many messages of a method; the parameters of the last."""
         async with asyncio.timeout(seconds):
             while len(self.params(method)) < times:

@@ -73,7 +73,7 @@ class LocalClient:
         self._last_id += 1
         waiting = self._waiting[self._last_id] = asyncio.get_running_loop().create_future()
         await self.transport.send(write_request(self._last_id, method, json.dumps(params).encode()))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             return await waiting
 
     async def call(self, tool: str, /, **arguments: Any) -> Json:
@@ -111,7 +111,7 @@ class LocalClient:
 
     async def question(self, number: int = 0) -> Request:
         """The server's question of that number, when it has come."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while len(self.asked) <= number:
                 self._news.clear()
                 await self._news.wait()
