@@ -11,6 +11,7 @@ step, the first that there is; it is never shown to two who could both answer.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 from typing import Literal, TypeAlias
 
@@ -35,10 +36,12 @@ def who_answers(there: Collection[Step], ladder: tuple[Step, ...] = LADDER) -> S
     return next((step for step in ladder if step in there), "refuse")
 
 
+@functools.lru_cache(maxsize=256)
 def deliverable(
     policy: AskPolicy, native: AskProfile, tools: AskProfile, usual: tuple[Step, ...] = LADDER
 ) -> AskProfile:
-    """What can be promised to a server: of each kind, what some step of its ladder can take."""
+    """What can be promised to a server: of each kind, what some step of its ladder can take. Kept: it is asked for each
+    call, and there are few policies and profiles."""
     if not native and not tools:
         return native
     of = {"native": native, "tools": tools, "model": frozenset[str](), "refuse": frozenset[str]()}

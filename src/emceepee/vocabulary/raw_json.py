@@ -121,7 +121,8 @@ class Payload:
         """Whether the key can be at its top level. False is certain; true may be its name somewhere inside. Does not
         decode what is still bytes and small."""
         if self._fields is None and memoryview(self.kept or b"").nbytes < _LARGE:
-            return b'"' + key.encode() + b'"' in bytes(self.kept or b"")
+            # Not `in`, which tries first whether the key is a number.
+            return bytes(self.kept or b"").find(b'"%b"' % key.encode()) >= 0
         return key in self.fields()
 
     def changed(self, put: dict[str, Any] | None = None, drop: Iterable[str] = ()) -> Payload:
