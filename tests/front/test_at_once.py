@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from emceepee.front.at_once import AtOnce
+from emceepee.relay.transparent import Transparent
 from tests.conversations.house import House, LegacyClient, ModernClient, response_of
 from tests.conversations.test_no_circles import TOOLS, Room, called, garbage
 from tests.support.fake_clock import settle
@@ -255,3 +256,23 @@ async def test_a_call_at_once_leaves_nothing_to_the_collector(
 ) -> None:
     there = await room(server, client, path)
     assert await garbage(getattr(there, ending), there) == {}
+
+
+@pytest.mark.parametrize("client", ["legacy", "modern"])
+async def test_a_fault_of_our_own_is_answered_and_nothing_is_asked_twice(
+    room: Callable[..., Awaitable[Room]], monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    there = await room("legacy", client)
+    begin = Transparent.begin
+
+    def broken(self: Transparent, *args: Any) -> Any:
+        begin(self, *args)
+        raise RuntimeError("not for the client")
+
+    monkeypatch.setattr(Transparent, "begin", broken)
+    asked = len(there.backend.params("tools/call"))
+    response = await there.client.call("tools/call", {"name": "quiet", "arguments": {}})
+    assert response["error"] == {"code": -32603, "message": "Internal error"}
+    assert len(there.backend.params("tools/call")) == asked + 1
+    monkeypatch.undo()
+    await there.answered()

@@ -10,6 +10,7 @@ False before anything was done, and the request goes the ordinary way (`front/ht
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
@@ -43,6 +44,8 @@ from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.notices import Notice
 from emceepee.vocabulary.outcomes import Answered, Begun, Done
 from emceepee.vocabulary.tasks import GoesOn
+
+_log = logging.getLogger("emceepee.front")
 
 CARRIED: Final = MAY_ASK | {"completion/complete"}
 
@@ -84,7 +87,16 @@ class AtOnce:
         self._limits = Limits(max_bytes=shop.settings.max_body, max_depth=shop.settings.max_depth)
 
     def begin(self, exchange: WireExchange) -> bool:
-        """Implements `http_wire.Begin`."""
+        """Implements `http_wire.Begin`. What goes wrong is found again, and answered, by whoever can wait."""
+        try:
+            return self._begun(exchange)
+        except EmceepeeError:
+            return False
+        except Exception as error:  # noqa: BLE001 -- the wall, towards whoever brought the bytes
+            _log.error("internal_error", exc_info=error)
+            return False
+
+    def _begun(self, exchange: WireExchange) -> bool:
         known: KnownPost | None = exchange.memory.get("post")
         if known is None or not known.covers(exchange):
             known = self._admitted(exchange)
@@ -102,14 +114,10 @@ class AtOnce:
             return False
         era = choose_http(known.head.versions, message)
         principal = self._identify(exchange)
-        try:
-            if era == "legacy":
-                session = self._session(known, principal)
-                return session is not None and LegacyCall(self, exchange, known, surface, message).begin(session)
-            return era == "modern" and ModernCall(self, exchange, known, surface, message).begin(principal)
-        except EmceepeeError:
-            # It is found again, and answered, by whoever can wait.
-            return False
+        if era == "legacy":
+            session = self._session(known, principal)
+            return session is not None and LegacyCall(self, exchange, known, surface, message).begin(session)
+        return era == "modern" and ModernCall(self, exchange, known, surface, message).begin(principal)
 
     def _admitted(self, exchange: WireExchange) -> KnownPost | None:
         """A head that all guards let pass, whose connection has shown us another one before."""
@@ -166,7 +174,7 @@ class _Call:
     def client_left(self) -> None:
         raise NotImplementedError
 
-    def ended(self, outcome: Answered | GoesOn | EmceepeeError) -> None:
+    def ended(self, outcome: Answered | GoesOn | Exception) -> None:
         raise NotImplementedError
 
     def _session(self) -> Session | None:
@@ -185,9 +193,12 @@ class _Call:
         self._at_once.silent.join(self)
         try:
             begun = self._surface.begin(read.call, self.hear, self.ended)
-        except BaseException:
+        except EmceepeeError:
             self._undo()
             raise
+        except Exception as error:  # noqa: BLE001 -- the wall: it may have been asked, and must not be asked twice
+            self.ended(error)
+            return True
         if self._over:
             return True
         if begun is None:
@@ -305,13 +316,13 @@ class LegacyCall(_Call):
 
     def client_left(self) -> None: ...
 
-    def ended(self, outcome: Answered | GoesOn | EmceepeeError) -> None:
+    def ended(self, outcome: Answered | GoesOn | Exception) -> None:
         if not self._end():
             return
         session, request = self._of, self._request
         deliveries: Deliveries | None = None
         try:
-            if isinstance(outcome, EmceepeeError):
+            if isinstance(outcome, Exception):
                 body = legacy_error(request.id, outcome, request.method, session.revision)
             else:
                 if type(outcome) is Done and outcome.delivery is not None:
@@ -354,13 +365,13 @@ class ModernCall(_Call):
                 self._reply.drop()
             self._exchange.over()
 
-    def ended(self, outcome: Answered | GoesOn | EmceepeeError) -> None:
+    def ended(self, outcome: Answered | GoesOn | Exception) -> None:
         if not self._end():
             return
         request = self._request
         deliveries: Deliveries | None = None
         try:
-            if isinstance(outcome, EmceepeeError):
+            if isinstance(outcome, Exception):
                 status, body = modern_error(request.id, outcome, request.method)
             else:
                 if type(outcome) is Done and outcome.delivery is not None:
