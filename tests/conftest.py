@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 
@@ -20,7 +21,9 @@ import pytest
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "shows(*ids): the acceptance, era-bridging or target ids this test shows")
     # Programs that a test starts keep their state in the user's folder unless they are told otherwise.
-    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="emceepee-tests-")
+    state = tempfile.mkdtemp(prefix="emceepee-tests-")
+    os.environ["XDG_STATE_HOME"] = state
+    config.add_cleanup(lambda: shutil.rmtree(state, ignore_errors=True))
 
 
 @pytest.fixture(autouse=True)
