@@ -284,6 +284,32 @@ async def test_a_tool_that_may_be_done_twice_is_sent_again_once(tool: str) -> No
     await house.close()
 
 
+@pytest.mark.shows("X-BUG-35", "X-BUG-25")
+async def test_a_call_that_became_a_task_while_it_waited_to_be_sent_again_is_not_taken_for_lost() -> None:
+    backend = dying(1)
+    house = House({"shop": backend})
+    client = await meta(house)
+    await client.use("list_tools", server="shop")
+    there = asyncio.Event()
+
+    async def late(turn: Turn) -> Any:
+        await there.wait()
+        return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": backend.server_info}
+
+    backend.answers = {**backend.answers, "initialize": late}
+    looking = client.start("execute_tool", server="shop", tool="look", timeout_ms=3000)
+    await backend.saw("initialize", 2)
+    await house.clock.advance(3.1)
+    task = (await client.told(looking)).said["task"]["taskId"]
+    there.set()
+    await let_run()
+    await house.clock.advance(1)
+    result = await client.use("get_task_result", task_id=task)
+    assert result.blocks[0]["text"] == "done"
+    assert backend.methods().count("tools/call") == 2
+    await house.close()
+
+
 async def test_a_tool_that_may_not_is_not_sent_again_and_its_caller_is_given_what_there_is_to_judge_by() -> None:
     backend = dying(2)
     house = House({"shop": backend})
