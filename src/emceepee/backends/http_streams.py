@@ -18,7 +18,7 @@ from emceepee.backends.http_answers import kind_of
 from emceepee.backends.http_connection import Exchange, Headers, HttpFault
 from emceepee.backends.transport import Inbox, Origin
 from emceepee.backends.unreadable import answer_instead
-from emceepee.framing.json_text import Limits, Unreadable, read_messages
+from emceepee.framing.json_text import Limits, Unreadable, read_message, read_messages
 from emceepee.framing.sse import SseEvent, SseReader
 from emceepee.protocol.messages import Failure, RequestId, Result
 
@@ -78,10 +78,11 @@ class EventIntake:
 def hand_over(data: bytes, limits: Limits, inbox: Inbox, origin: Origin) -> Taken:
     """The message or messages of a text. What is none has been said to the inbox."""
     try:
-        found = read_messages(data, limits)
+        found = read_message(data, limits) if data[:1] == b"{" else read_messages(data, limits)
     except Unreadable as problem:
         found = [problem]
-    if isinstance(found, Result) and same_id(found.id, origin.request):
+    # Ids of our own are text: nothing else can be equal to one.
+    if type(found) is Result and found.id == origin.request:
         inbox.message(found, origin)
         return "answered"
     taken: Taken = "unreadable"

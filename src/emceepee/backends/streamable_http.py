@@ -97,7 +97,9 @@ class HttpTransport:
         await self.post(message, request, headers)
 
     def begin(self, message: bytes, request: RequestId, headers: Sequence[Header] = ()) -> Post:
-        post = self._new(request)
+        if self._closed or self._inbox is None:
+            raise BackendUnavailable(self.server, "the connection is closed")
+        post = Post(self._endpoint, self._inbox, request, self)
         post.more = headers
         self._start(post, self._endpoint.post(message, headers))
         return post

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from emceepee.eras.meta import PROTOCOL_VERSION
-from emceepee.eras.peek import ABSENT, SMALL, may_mention
+from emceepee.eras.peek import ABSENT, SMALL
 from emceepee.eras.refusal import Refusal, unsupported_version
 from emceepee.eras.revisions import LEGACY, MODERN, SUPPORTED
 from emceepee.protocol.messages import INVALID_REQUEST, Message, Notification, Request, RequestId
@@ -72,8 +72,10 @@ def has_envelope(message: Any) -> bool:
     params = getattr(message, "params", None)
     if params is None:
         return False
-    if memoryview(params).nbytes < SMALL and not may_mention(bytes(params), b'"_meta"'):
-        return False
+    if memoryview(params).nbytes < SMALL:
+        text = bytes(params)
+        if text.find(b'"_meta"') < 0 and text.find(b"\\u00") < 0:
+            return False
     try:
         meta = _params_decoder.decode(params).meta
         return meta is not ABSENT and _meta_decoder.decode(meta).version is not ABSENT

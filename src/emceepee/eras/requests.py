@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import msgspec
 
-from emceepee.eras.peek import first
 from emceepee.errors import ClientFault
 from emceepee.protocol.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RequestId
 from emceepee.vocabulary.calls import Call
@@ -60,7 +59,7 @@ def carried_params(request: Request) -> Fields:
 def _check(method: str, params: Fields) -> None:
     for key, kind, required in _SHAPES[method]:
         value = params.get(key)
-        found = 0 if value is None else first(value)
+        found = 0 if value is None else memoryview(value)[0]
         if found == kind or (not required and found in (0, _NULL)):
             continue
         raise ClientFault(INVALID_PARAMS, f"{method}: params.{key} must be {_SAID[kind]}")

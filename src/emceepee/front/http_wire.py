@@ -222,8 +222,7 @@ class HttpConnection(asyncio.Protocol):
         if body is None or len(self._queue) >= MAX_PIPELINED:
             return False
         exchange = WireExchange(self, "POST", *self._like)
-        exchange.feed(body)
-        exchange.whole()
+        exchange.came_whole(body)
         self._deadline = None
         self._queue.append(exchange)
         return True

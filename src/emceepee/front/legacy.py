@@ -171,6 +171,8 @@ class LegacyDesk:
         """The response that says how it ended."""
         if isinstance(outcome, Done):
             done, revision = outcome, session.revision
+            if done.delivery is None:
+                return write_result(request.id, legacy.write_done(request.method, done, revision))
             return promised(
                 done.delivery,
                 promise,

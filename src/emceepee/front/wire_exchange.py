@@ -91,6 +91,12 @@ class WireExchange:
             self._parts.append(part)
         self._tell(self._waiting, self._size > limit)
 
+    def came_whole(self, body: bytes) -> None:
+        """Head and body at once: nobody has had to wait for it."""
+        self._parts.append(body)
+        self._size = len(body)
+        self._whole = True
+
     def whole(self) -> None:
         self._whole = True
         self._tell(self._waiting, True)

@@ -23,7 +23,7 @@ from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.calls import MAY_ASK, Call
 from emceepee.vocabulary.names import Scope, ServerName
-from emceepee.vocabulary.outcomes import Answered, Begun, InputNeeded
+from emceepee.vocabulary.outcomes import Answered, Begun, Done, InputNeeded
 from emceepee.vocabulary.raw_json import read_text
 
 _log = logging.getLogger("emceepee.relay")
@@ -188,6 +188,9 @@ class BegunCall:
 
     def __call__(self, answered: Answered | BackendFault) -> None:
         if self._ended is None:
+            return
+        if type(answered) is Done:
+            self._end(answered)
             return
         calls = self._calls
         if isinstance(answered, BackendFault):

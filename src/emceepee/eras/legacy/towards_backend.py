@@ -38,6 +38,7 @@ from emceepee.vocabulary.raw_json import (
 )
 
 _DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+_BRACE = b"{"[0]
 _old_dialect = re.compile(rb'"definitions"|"items"\s*:\s*\[')
 
 
@@ -88,7 +89,8 @@ def write_call(
 
 def read_done(method: str, result: Raw, revision: str, fields: Fields | None = None) -> Done:
     """A result, with its top level where that is known. Raises `Violation` when it is no object."""
-    if not is_object(result):
+    view = memoryview(result)
+    if not view.nbytes or view[0] != _BRACE:
         raise Violation(f"its result of {method} is not an object")
     payload = without_hop_local(Payload(result, fields))
     if method == "tools/list" and older(revision, "2025-11-25"):
