@@ -429,6 +429,31 @@ async def test_an_upgrade_found_out_after_an_hour_is_told_as_a_restart(stage: St
     assert (told["type"], told["previous"]["protocolVersion"]) == ("restart", "2025-11-25")
 
 
+async def test_a_server_that_is_back_before_its_tools_are_keeps_them_listed() -> None:
+    backend = ScriptedBackend()
+    house = House({"shop": backend})
+    client = await meta(house)
+    await client.use("list_tools", server="shop")
+    tools, backend.tools = backend.tools, []
+    backend.exit()
+    await house.clock.advance(1.1)
+    said = (await client.use("list_tools", server="shop")).said
+    assert ([tool["name"] for tool in said["tools"]], said["servers"][0]["status"]) == (["echo"], "stale")
+    backend.tools = tools
+    await house.clock.advance(5)
+    told = (await client.use("await_activity", since_event_id="0" * 26, timeout_ms=0)).said
+    events = [event for of_server in told["events"] for event in of_server["events"]]
+    assert of_kind(events, "notification") == []
+    assert of_kind(events, "server_reconnected")[0]["refreshedTools"] is True
+    backend.tools = []
+    backend.exit()
+    await house.clock.advance(10)
+    told = await client.use("list_tools", server="shop")
+    assert told.said["tools"] == []
+    assert "notifications/tools/list_changed" in [event["data"].get("method") for event in told.events]
+    await house.close()
+
+
 @pytest.mark.shows("A-REC-30")
 async def test_a_return_that_is_still_being_looked_at_when_its_server_is_removed_is_told_no_more(stage: Stage) -> None:
     await stage.call()

@@ -258,3 +258,41 @@ async def test_entries_stay_as_they_came() -> None:
     shown = await fetch(house)
     assert shown.listed is not None
     assert [read_value(item) for item in shown.listed.items] == [entry]
+
+
+async def test_a_server_that_came_back_with_nothing_is_believed_after_a_while() -> None:
+    server = FakeServer(lists={"tools": [tool("x")]})
+    house = make_house(a=server)
+    told: list[str] = []
+    house.middle.listing.on_found = lambda server, scope, kind: told.append(kind)
+    await fetch(house)
+    server.lists["tools"] = []
+    house.pool.lose("a")
+    shown = await fetch(house)
+    assert (shown.state, names(house), told) == ("stale", ["x"], [])
+    assert "lists nothing yet" in shown.why
+    await house.clock.advance(3.1)
+    assert (await fetch(house)).state == "fresh"
+    assert (names(house), told) == ([], ["tools"])
+
+
+async def test_a_server_that_finds_its_things_a_moment_later_never_blinked() -> None:
+    server = FakeServer(lists={"tools": [tool("x")]})
+    house = make_house(a=server)
+    told: list[str] = []
+    house.middle.listing.on_found = lambda server, scope, kind: told.append(kind)
+    await fetch(house)
+    server.lists["tools"] = []
+    house.pool.lose("a")
+    await fetch(house)
+    server.lists["tools"] = [tool("x")]
+    assert (await fetch(house)).state == "fresh"
+    assert told == []
+
+
+async def test_a_server_that_takes_its_last_tool_away_while_it_is_there_is_believed_at_once() -> None:
+    server = FakeServer(lists={"tools": [tool("x")]})
+    house = make_house(a=server)
+    await fetch(house)
+    server.lists["tools"] = []
+    assert ((await fetch(house)).state, names(house)) == ("fresh", [])

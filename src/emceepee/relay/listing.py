@@ -73,7 +73,8 @@ class _Shelf:
     """What is remembered of one list. `changes` counts the reasons to ask again; `seen` is its value when the kept list
     was asked for, `asking` when the running question was. `slow` is a list whose
     server was waited for in vain and has not answered since, `missed` one that was shown as missing or old, `borrowed`
-    one that this scope has never been told by the server itself."""
+    one that this scope has never been told by the server itself. `empty_since` is when the server first listed nothing
+    where it had listed something before it was away."""
 
     listed: Listed | None = None
     at: float = 0.0
@@ -85,6 +86,7 @@ class _Shelf:
     slow: bool = False
     missed: bool = False
     borrowed: bool = False
+    empty_since: float | None = None
     fault: EmceepeeError | None = None
     refused: Failed | None = None
 
@@ -247,10 +249,29 @@ class Listing:
         shelf.slow = False
         if isinstance(listed, Failed):
             shelf.refused = listed
+        elif changes >= shelf.seen and self._is_too_early(shelf, listed, connects):
+            shelf.fault = BackendUnavailable(server, "it has just come back and lists nothing yet")
         elif changes >= shelf.seen:
             shelf.at, shelf.seen = self._clock.now(), changes
             self._put(server, scope, shelf, self._shared(server, listed), connects)
             self.manifests.seen(server, listed, self._for_everyone(server, scope))
+
+    def _is_too_early(self, shelf: _Shelf, listed: Listed, connects: int) -> bool:
+        before = shelf.listed
+        if listed.items or before is None or not before.items or shelf.borrowed or shelf.connects == connects:
+            shelf.empty_since = None
+            return False
+        if shelf.empty_since is None:
+            shelf.empty_since = self._clock.now()
+        return self._clock.now() < shelf.empty_since + self._settings.removal_grace
+
+    async def wait_out(self, server: ServerName, scope: Scope, name: ListName) -> bool:
+        """Until a list that is empty all of a sudden would be believed. Whether there was something to wait for."""
+        shelf = self._shelves.get(scope, {}).get((server, name))
+        if shelf is None or shelf.empty_since is None:
+            return False
+        await self._clock.sleep(max(0.0, shelf.empty_since + self._settings.removal_grace - self._clock.now()))
+        return True
 
     def _put(self, server: ServerName, scope: Scope, shelf: _Shelf, listed: Listed, connects: int) -> None:
         before, after_a_gap = shelf.listed, shelf.connects != connects

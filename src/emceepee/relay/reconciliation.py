@@ -181,6 +181,10 @@ class Reconciliation:
             async with self._places:
                 shown = await asyncio.gather(*(self._listing.get(server, scope, name, self._budget) for name in wanted))
             fresh |= {name for name, one_list in zip(wanted, shown, strict=True) if one_list.state == "fresh"}
+            for name in wanted:
+                if name not in fresh and await self._listing.wait_out(server, scope, name):
+                    again = await self._listing.get(server, scope, name, self._budget)
+                    fresh |= {name} if again.state == "fresh" else set()
             one.giver = scope
         return fresh
 

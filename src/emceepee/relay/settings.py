@@ -53,6 +53,10 @@ class RelaySettings:
     stale_grace: float = 86_400.0
     """How long the lists of a server that is away are still shown, with their age."""
 
+    removal_grace: float = 3.0
+    """A server that has just come back and lists nothing where it listed something may still be looking for its things:
+    so long it is shown what was there, as old, and then it is believed."""
+
     reconcile_budget: float = 10.0
     """How long the lists of a server that is there again are waited for before its return is told."""
 
