@@ -26,9 +26,9 @@ from emceepee.backends.in_memory import InProcessServer
 from emceepee.backends.pool import Pool
 from emceepee.backends.registry import Change, Registry
 from emceepee.config.load import Loaded, Source
-from emceepee.config.settings import DEFAULTS, Limits, Settings, is_loopback
+from emceepee.config.settings import DEFAULTS, Limits, Settings
 from emceepee.errors import ClientFault
-from emceepee.front.http import HttpFront
+from emceepee.front.http import HttpFront, always
 from emceepee.front.pipes import claim_standard_streams, open_input, open_output
 from emceepee.front.server import HttpServer, bind
 from emceepee.front.shop import Shop
@@ -67,7 +67,7 @@ from emceepee.storage.shelf import Shelf
 from emceepee.tools.conversation import LocalConversation
 from emceepee.tools.local_server import LocalServer
 from emceepee.vocabulary.calls import Call, Caller
-from emceepee.vocabulary.names import Scope, ServerName
+from emceepee.vocabulary.names import ANON, LOCAL, Scope, ServerName
 from emceepee.vocabulary.outcomes import Done, Failed, settled
 from emceepee.vocabulary.raw_json import read_value, to_raw
 from emceepee.vocabulary.tasks import GoesOn
@@ -155,7 +155,7 @@ class Gateway:
         self.directory = Directory(clock, ids, settings.for_sessions())
         self.middle.asks.native_of = self.directory.asks_of
         self.middle.asks.ear_of = self.directory.ear_of
-        self.pool.principal_of = self._principal_of
+        self.pool.principal_of = self._shares_as
         keys = [key_of(text) for text in settings.state_keys] or [random_bytes(KEY_BYTES)]
         states = RequestStates(Seal(keys, random_bytes), slot, clock, random_bytes)
         self.holds = Holds(self.workspaces, clock, self.tasks, self.middle.settings, ids.secret)
@@ -165,7 +165,7 @@ class Gateway:
         place, carry = self.workspaces.scope_of, self.coming_back.carry
         self.shop = Shop(clock, IMPLEMENTATION, settings.for_front(), place=place, carry=carry)
         self.shop.returned = self.holds.returned
-        self.front = HttpFront(self.shop, self.directory, self.surface, health=self.health)
+        self.front = HttpFront(self.shop, self.directory, self.surface, always(settings.everybody), self.health)
 
     def surface(self, path: str) -> Surface | None:
         """What lives at a path, or None. Each can be had in a workspace of its own: `/mcp/w/NAME`."""
@@ -193,6 +193,11 @@ class Gateway:
         """A scope that is neither a session nor a named workspace is a principal itself."""
         return self.directory.principal_of(scope) or self.workspaces.principal_of(scope) or scope
 
+    def _shares_as(self, scope: Scope) -> Scope:
+        """With whom a scope may share connections: strangers share none."""
+        principal = self._principal_of(scope)
+        return scope if principal == ANON else principal
+
     def remember(self, kept: Kept) -> None:
         """Have what earlier runs left, and keep what outlives this one. Before anybody comes in."""
         self.kept = kept
@@ -201,7 +206,7 @@ class Gateway:
         if kept.database is not None:
             self.middle.listing.manifests.keep_in(Shelf(kept.database, "manifest", self._clock))
             self.backends.dialer.keep_in(Shelf(kept.database, "era", self._clock))
-        one_person = is_loopback(self.settings.host)
+        one_person = self.settings.everybody == LOCAL
         self.workspaces.owner_of = self._owner_of
         self.workspaces.know_again(kept.handles)
         self.workspaces.inheritance = Inheritance(kept.tasks, bounds, now, of_sessions=one_person)

@@ -32,7 +32,7 @@ from emceepee.runtime.patience import wait_at_most
 from emceepee.runtime.spawn import TaskScope, bounded
 from emceepee.vocabulary.asks import CLOSED, NO_ASKS, AskDoor, AskProfile
 from emceepee.vocabulary.calls import Call
-from emceepee.vocabulary.names import Scope, ServerName
+from emceepee.vocabulary.names import ANON, Scope, ServerName
 
 _log = logging.getLogger("emceepee.backends")
 
@@ -259,7 +259,9 @@ class Pool:
     def _leases(self, supervisor: Supervisor) -> Leases | None:
         definition = supervisor.definition
         learned = definition.affinity == "principal" and definition.name in self._ask_beside
-        wanted = definition.affinity == "call" or (learned and bool(supervisor.profile))
+        # Strangers share what has no session behind it, and that is a session for each call.
+        alone = definition.affinity == "call" or ANON in supervisor.scopes
+        wanted = alone or (learned and bool(supervisor.profile))
         if not wanted or self._is_shared(supervisor):
             return None
         if supervisor.leases is None:

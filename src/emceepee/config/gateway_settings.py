@@ -23,6 +23,7 @@ from emceepee.sampling.settings import SamplingOptions
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 
 _CHOICES = {
+    "tenant": ("auto", "local", "anon"),
     "profile": ("full", "core"),
     "interaction": ("auto", "native", "meta"),
     "log_level": ("debug", "info", "warn", "error"),

@@ -17,6 +17,7 @@ from emceepee.relay.settings import Profile, RelaySettings
 from emceepee.sampling.settings import SamplingOptions
 from emceepee.sessions.settings import SessionSettings
 from emceepee.state.settings import AskSettings, BufferSettings, EventSettings, StateSettings, TaskSettings
+from emceepee.vocabulary.names import ANON, LOCAL
 
 Level: TypeAlias = Literal["debug", "info", "warn", "error"]
 Keeping: TypeAlias = Literal["auto", "on", "off"]
@@ -46,6 +47,8 @@ class Timeouts:
     """A legacy session that nobody has used for so long is closed."""
     workspace_idle: float = _SESSIONS.workspace_idle
     """A workspace with a name of its own that nobody has used for so long is ended."""
+    anon_workspace_idle: float = _SESSIONS.anon_workspace_idle
+    """The same where nobody is known."""
     session_sweep: float = _SESSIONS.sweep_every
     """How often idle sessions are looked for."""
     ask: float = _STATE.asks.default_timeout_ms / 1000
@@ -122,6 +125,9 @@ class Settings:
     """Host headers that are ours, besides those of this machine, for use behind a proxy."""
     insecure_no_auth: bool = False
     """Whoever reaches the port may use every server: only for networks where that is meant."""
+    tenant: Literal["auto", "local", "anon"] = "auto"
+    """Who clients without authentication are: one person (`local`), or strangers to each other (`anon`), who have to
+    open a workspace for what is kept; `auto`: one person where only this machine can reach us."""
     profile: Profile = _RELAY.profile
     """Which meta-tools are offered."""
     auto_connect: bool = True
@@ -149,6 +155,13 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     sampling: SamplingOptions = field(default_factory=SamplingOptions)
     """Models that answer servers, and under which rules."""
+
+    @property
+    def everybody(self) -> str:
+        """The principal of every client."""
+        if self.tenant == "auto":
+            return LOCAL if is_loopback(self.host) else ANON
+        return LOCAL if self.tenant == "local" else ANON
 
     def exposure_problem(self) -> str | None:
         """Why listening like this is refused, with what to do; None when only this machine can reach us."""
@@ -219,6 +232,7 @@ class Settings:
             max_sessions=self.limits.max_sessions,
             idle_limit=self.timeouts.session_idle,
             workspace_idle=self.timeouts.workspace_idle,
+            anon_workspace_idle=self.timeouts.anon_workspace_idle,
             sweep_every=self.timeouts.session_sweep,
             max_in_flight=self.limits.max_calls_per_session,
         )

@@ -50,9 +50,12 @@ _METHODS: Final = ("GET", "POST", "DELETE")
 _MODERN_METHODS: Final = ("POST",)
 
 
-def always_local(exchange: Exchange) -> str:
-    """Nobody authenticates: whoever reaches us is the one local principal."""
-    return LOCAL
+def always(principal: str) -> Callable[[Exchange], str]:
+    """Nobody authenticates: whoever reaches us is this principal."""
+    return lambda exchange: principal
+
+
+_LOCALLY = always(LOCAL)
 
 
 class HttpFront:
@@ -63,7 +66,7 @@ class HttpFront:
         shop: Shop,
         directory: Directory,
         surfaces: Surfaces,
-        identify: Callable[[Exchange], str] = always_local,
+        identify: Callable[[Exchange], str] = _LOCALLY,
         health: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         self._shop = shop

@@ -11,14 +11,15 @@ from msgspec.structs import replace
 
 from emceepee.errors import ClientFault, EmceepeeError
 from emceepee.meta_tools import diagrams
-from emceepee.meta_tools.answers import error_answer, tool_error
+from emceepee.meta_tools.answers import SESSION_NOT_FOUND, ToolExecutionError, error_answer, tool_error
 from emceepee.meta_tools.arguments import read_arguments
 from emceepee.meta_tools.desk import Desk
 from emceepee.meta_tools.execution import EXECUTE_TOOL
 from emceepee.meta_tools.execution_at_once import Execution
 from emceepee.meta_tools.news_blocks import with_news
 from emceepee.meta_tools.table import OFFERS
-from emceepee.meta_tools.tool import WORKSPACE, Asked
+from emceepee.meta_tools.tool import WORKSPACE, Asked, Tool
+from emceepee.meta_tools.workspaces import GIVES_PLACES
 from emceepee.relay.middle import Middle
 from emceepee.relay.pages import read_cursor
 from emceepee.relay.reach import nearest
@@ -31,7 +32,7 @@ from emceepee.runtime.waiting_line import WaitingLine
 from emceepee.sessions.workspace import Workspace
 from emceepee.state.events import Event
 from emceepee.vocabulary.calls import Call, Caller
-from emceepee.vocabulary.names import LogLevel, Scope, ServerName
+from emceepee.vocabulary.names import ANON, LogLevel, Scope, ServerName
 from emceepee.vocabulary.notices import NOTHING, Interest, LogLine
 from emceepee.vocabulary.outcomes import Begun, CacheHints, Done, Failed, Outcome
 from emceepee.vocabulary.raw_json import Fields, Payload, read_text, to_raw
@@ -74,6 +75,12 @@ def _read(uri: str | None) -> Outcome:
     return Failed(_RESOURCE_NOT_FOUND, said, to_raw({"uri": uri[:500]}), "resource_not_found")
 
 
+def _no_place() -> ToolExecutionError:
+    said = "Nobody is known here, so nothing is kept for a client that does not say where"
+    step = f"Call open_workspace, then send the id that it gives as '{WORKSPACE}' with this tool and all others."
+    return ToolExecutionError(SESSION_NOT_FOUND, said, None, step)
+
+
 class MetaSurface:
     def __init__(self, middle: Middle) -> None:
         self._middle = middle
@@ -86,7 +93,8 @@ class MetaSurface:
 
     async def describe(self, caller: Caller) -> Description:
         # Who arrives has a workspace from then on, so that nothing that happens next is missed.
-        self._workspace(caller.scope)
+        if caller.scope != ANON:
+            self._workspace(caller.scope)
         return Description(CAPABILITIES, INSTRUCTIONS[self._middle.settings.profile])
 
     @property
@@ -107,7 +115,7 @@ class MetaSurface:
 
     def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
         """A tool of a server, for somebody who waits as long as is usual; everything else goes the ordinary way."""
-        if call.method != "tools/call" or call.tasks in TAKE_TASKS or call.ear is not None:
+        if call.method != "tools/call" or call.tasks in TAKE_TASKS or call.ear is not None or call.caller.scope == ANON:
             return None
         tool = self._offer.tools.get(read_text(call.params.get("name")) or "")
         if tool is None or tool.name != EXECUTE_TOOL:
@@ -133,6 +141,10 @@ class MetaSurface:
             raise _unknown_tool(name, list(self._offer.tools))
         if call.tasks == "asks" and not tool.may_go_on:
             raise ClientFault(_METHOD_NOT_FOUND, f"Tool '{tool.name}' is never run as a task: call it without 'task'")
+        if call.caller.scope == ANON:
+            done = await self._answer_stranger(tool, call, on_notice)
+            if done is not None:
+                return done
         workspaces = self._middle.workspaces
         try:
             workspace = self._workspace(call.caller.scope)
@@ -152,6 +164,22 @@ class MetaSurface:
         if isinstance(done, GoesOn):
             return done
         return done if tool.tells_all else with_news(done, workspace)
+
+    async def _answer_stranger(self, tool: Tool, call: Call, on_notice: OnNotice | None) -> Done | GoesOn | None:
+        """Where nobody is known, nothing is kept for whoever does not say where. None when he did: then it is there
+        that he calls."""
+        workspaces = self._middle.workspaces
+        try:
+            arguments = read_arguments(tool, call.params.get("arguments"))
+            if tool.name in GIVES_PLACES:
+                return await tool.handler(self._desk, Asked(arguments, call, on_notice))
+            if WORKSPACE not in arguments:
+                raise _no_place()
+            handle = arguments[WORKSPACE]
+            call.caller = replace(call.caller, scope=workspaces.scope_of(handle, call.caller.principal))
+        except EmceepeeError as error:
+            return error_answer(tool_error(error, {}))
+        return None
 
     def repeatable(self, call: Call) -> bool:
         tool = self._offer.tools.get(read_text(call.params.get("name")) or "")

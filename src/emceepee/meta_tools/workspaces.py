@@ -10,12 +10,16 @@ from emceepee.meta_tools.desk import Desk
 from emceepee.meta_tools.tool import WORKSPACE, Asked, Param, make_tool
 from emceepee.vocabulary.outcomes import Done
 
+GIVES_PLACES = frozenset(("open_workspace", "close_workspace"))
+"""What works without a workspace to work in."""
+
 
 async def _open_workspace(desk: Desk, asked: Asked) -> Done:
     workspaces = desk.middle.workspaces
-    opened = workspaces.open(asked.call.caller.principal)
+    principal = asked.call.caller.principal
+    opened = workspaces.open(principal)
     opened.by_tools, handle = True, opened.scope
-    idle_ms = round(workspaces.named_idle_limit * 1000)
+    idle_ms = round(workspaces.named_idle_limit(principal) * 1000)
     return answer({"workspace": handle, "idleMs": idle_ms, "next": f"Send it as '{WORKSPACE}' with every call."})
 
 

@@ -24,7 +24,7 @@ from emceepee.state.events import EventType
 from emceepee.state.kept_tasks import Owner, place_of
 from emceepee.state.settings import StateSettings
 from emceepee.state.totals import EventTotals
-from emceepee.vocabulary.names import Scope, ServerName, scope_label
+from emceepee.vocabulary.names import ANON, Scope, ServerName, scope_label
 
 _log = logging.getLogger("emceepee.sessions")
 
@@ -142,9 +142,8 @@ class Workspaces:
 
     # -- by name
 
-    @property
-    def named_idle_limit(self) -> float:
-        return self._bounds.workspace_idle
+    def named_idle_limit(self, principal: str) -> float:
+        return self._bounds.anon_workspace_idle if principal == ANON else self._bounds.workspace_idle
 
     def open(self, principal: str) -> Workspace:
         """A new one, which its handle finds again. Raises `LimitReached`."""
@@ -192,8 +191,9 @@ class Workspaces:
             self._handles.remove(place)
 
     def scope_of_path(self, name: str, principal: str) -> Scope:
-        """The same for what a path ends in: a handle, or a name, which has a workspace from its first use on."""
-        if is_handle(name) or not may_name(name):
+        """The same for what a path ends in: a handle, or a name, which has a workspace from its first use on. Of
+        strangers nobody has a name to himself."""
+        if is_handle(name) or not may_name(name) or principal == ANON:
             return self.scope_of(name, principal)
         scope = scope_of_name(name, principal)
         if scope not in self._at:
@@ -276,7 +276,8 @@ class Workspaces:
         return len(idle)
 
     def _limit(self, scope: Scope) -> float:
-        return self._bounds.workspace_idle if scope in self._owners else self._bounds.idle_limit
+        owner = self._owners.get(scope)
+        return self._bounds.idle_limit if owner is None else self.named_idle_limit(owner)
 
     async def _ended(self, workspace: Workspace, named: bool) -> None:
         await self._close(workspace)

@@ -18,6 +18,9 @@ Scope: TypeAlias = str
 LOCAL: Scope = "local"
 """The principal where nothing authenticates and we listen on loopback or stdio."""
 
+ANON: Scope = "anon"
+"""The principal of everybody where nobody is known: strangers to each other, so nothing of theirs is kept here."""
+
 LogLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LOG_LEVELS: tuple[LogLevel, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
@@ -47,4 +50,4 @@ def at_least(level: LogLevel, minimum: LogLevel) -> bool:
 
 def scope_label(scope: Scope) -> str:
     """What may be shown and logged of a scope: a session's id is a bearer secret, so only a short digest of it."""
-    return LOCAL if scope == LOCAL else hashlib.sha256(scope.encode()).hexdigest()[:8]
+    return scope if scope in (LOCAL, ANON) else hashlib.sha256(scope.encode()).hexdigest()[:8]
