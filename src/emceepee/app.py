@@ -164,7 +164,7 @@ class Gateway:
         self.middle.on_forget = self.holds.forget
         place, carry = self.workspaces.scope_of, self.coming_back.carry
         self.shop = Shop(clock, IMPLEMENTATION, settings.for_front(), place=place, carry=carry)
-        self.shop.returned = self.holds.returned
+        self.shop.begin, self.shop.returned = self.coming_back.begin, self.holds.returned
         self.front = HttpFront(self.shop, self.directory, self.surface, always(settings.everybody), self.health)
 
     def surface(self, path: str) -> Surface | None:

@@ -50,6 +50,43 @@ async def test_a_call_whose_server_asks_nothing_leaves_nothing() -> None:
     await stage.close()
 
 
+async def test_a_call_that_is_begun_without_a_task_leaves_nothing_either_and_is_held_when_its_server_asks() -> None:
+    stage = Stage(at_once=True)
+    sent, served = await stage.begin()
+    assert len(stage.tasks) == 0
+    served.ends(Done(Payload.of(RESULT)))
+    assert isinstance(await sent, Done)
+    assert (len(stage.holds), stage.holds.remembered, stage.clock.waiting) == (0, 0, 0)
+    told, served = await stage.parked()
+    sent = stage.send(stage.call(told, answers_to(told)))
+    await settle()
+    assert [len(ask.heard) for ask in served.asked] == [1]
+    served.ends(Done(Payload.of(RESULT)))
+    assert isinstance(await sent, Done)
+    await stage.close()
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_whoever_leaves_before_he_was_told_anything_has_cancelled(at_once: bool) -> None:
+    stage = Stage(at_once=at_once)
+    sent, served = await stage.begin()
+    sent.cancel()
+    await settle()
+    assert served.cancelled
+    await stage.close()
+
+
+async def test_what_cannot_be_begun_at_once_goes_the_ordinary_way() -> None:
+    stage = Stage(at_once=True)
+    stage.surface.beginning = None
+    call = stage.call()
+    assert stage.coming.begin(stage.surface, call, None, lambda told: None) is None
+    assert call.ear is None
+    told, _ = await Stage().parked()
+    assert stage.coming.begin(stage.surface, stage.call(told), None, lambda told: None) is None
+    await stage.close()
+
+
 async def test_an_ask_that_is_withdrawn_before_anybody_was_told_is_never_told() -> None:
     stage = Stage()
     sent, served = await stage.begin()
@@ -204,7 +241,7 @@ async def test_a_bug_behind_a_held_call_reaches_the_wall_and_leaves_nobody_waiti
 ) -> None:
     stage = Stage()
     sent, served = await stage.begin()
-    served._end.set_exception(KeyError("bug"))
+    served.end.set_exception(KeyError("bug"))
     with pytest.raises(KeyError):
         await sent
     assert "task_failed_unexpectedly" in caplog.text

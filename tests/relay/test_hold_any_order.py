@@ -39,6 +39,8 @@ class OneCall:
 
 
 class Machine(RuleBasedStateMachine):
+    at_once = False
+
     @initialize()
     def open(self) -> None:
         self.runner = asyncio.Runner()
@@ -48,7 +50,7 @@ class Machine(RuleBasedStateMachine):
         self.run(self._open())
 
     async def _open(self) -> None:
-        self.stage = Stage(RelaySettings(max_holds_each=2, call_timeout=700))
+        self.stage = Stage(RelaySettings(max_holds_each=2), at_once=self.at_once)
 
     def run(self, work: Coroutine[Any, Any, Any]) -> None:
         async def and_settle() -> None:
@@ -187,7 +189,7 @@ class Machine(RuleBasedStateMachine):
         for call in self.calls:
             assert call.sent == [], "a client waits for ever"
             assert call.served is not None
-            assert call.served.cancelled or call.served._end.done()
+            assert call.served.cancelled or call.served.end.done()
             for ask in call.served.asked:
                 refused = not callable(ask.taken)
                 assert refused or ask.heard or ask in call.withdrawn or call.served.cancelled
@@ -197,10 +199,23 @@ class Machine(RuleBasedStateMachine):
         self.runner.close()
 
 
+class AtOnce(Machine):
+    """The same, begun without a task each."""
+
+    at_once = True
+
+
+SETTINGS = settings(
+    max_examples=STEPS or 50,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+
+
 class TestAnyOrder(Machine.TestCase):  # type: ignore[misc, name-defined]
-    settings = settings(
-        max_examples=STEPS or 60,
-        stateful_step_count=40,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    )
+    settings = SETTINGS
+
+
+class TestAnyOrderAtOnce(AtOnce.TestCase):  # type: ignore[misc, name-defined]
+    settings = SETTINGS

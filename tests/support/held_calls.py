@@ -15,7 +15,7 @@ from typing import Any
 
 from emceepee.errors import EmceepeeError
 from emceepee.relay.coming_back import ComingBack
-from emceepee.relay.hold import Told
+from emceepee.relay.hold import Parked, Told
 from emceepee.relay.holds import Holds
 from emceepee.relay.request_state import RequestStates
 from emceepee.relay.seal import Seal, key_of
@@ -69,7 +69,7 @@ class ServerCall:
         self.asked: list[ServerAsk] = []
         self.cancelled = False
         self._on_notice = on_notice
-        self._end: asyncio.Future[Outcome | InputNeeded] = asyncio.get_running_loop().create_future()
+        self.end: asyncio.Future[Outcome | InputNeeded] = asyncio.get_running_loop().create_future()
 
     def asks(self, what: Askable = "form", beats: bool = False) -> ServerAsk:
         ask: ServerAsk
@@ -94,25 +94,47 @@ class ServerCall:
         self._on_notice(notice)
 
     def ends(self, outcome: Outcome | InputNeeded | EmceepeeError | None = None) -> None:
-        if self._end.done():
+        if self.end.done():
             return
         if isinstance(outcome, EmceepeeError):
-            self._end.set_exception(outcome)
+            self.end.set_exception(outcome)
         else:
-            self._end.set_result(outcome or Done(Payload.of({"content": []})))
+            self.end.set_result(outcome or Done(Payload.of({"content": []})))
 
     async def run(self) -> Outcome | InputNeeded:
         try:
-            return await self._end
+            return await self.end
         except asyncio.CancelledError:
             self.cancelled = True
             raise
 
 
+class Begun:
+    """A call that was begun without anybody who waits."""
+
+    def __init__(self, served: ServerCall, ended: Any) -> None:
+        self._served = served
+        self._ended = ended
+        served.end.add_done_callback(self._done)
+
+    def _done(self, end: asyncio.Future[Any]) -> None:
+        if self._ended is not None:
+            self._ended(end.exception() or end.result())
+
+    def abandon(self) -> None:
+        self._ended = None
+        self._served.cancelled = self._served.cancelled or not self._served.end.done()
+
+
 class Stage:
-    def __init__(self, settings: RelaySettings | None = None, key: str = "k", slot: str = "slot0001") -> None:
+    def __init__(
+        self, settings: RelaySettings | None = None, key: str = "k", slot: str = "slot0001", at_once: bool = False
+    ) -> None:
+        """`at_once`: first calls are begun without a task."""
+        self.at_once = at_once
         self.served: list[ServerCall] = []
         self.surface = FakeSurface(self._serve)
+        self.surface.beginning = self._begin
         self.clock: FakeClock = self.surface.clock
         self.workspaces = self.surface.workspaces
         self.tasks = TaskScope("test")
@@ -136,6 +158,11 @@ class Stage:
         self.served.append(served)
         return await served.run()
 
+    def _begin(self, call: Call, on_notice: OnNotice | None, ended: Any) -> Begun:
+        served = ServerCall(call, on_notice)
+        self.served.append(served)
+        return Begun(served, ended)
+
     def call(self, told: Told | None = None, answers: Any = None, principal: str = "p", **params: Any) -> Call:
         """A client's request; coming back, if he was told something before."""
         given = {key: to_raw(value) for key, value in ({"name": "ask"} | params).items()}
@@ -147,7 +174,23 @@ class Stage:
 
     def send(self, call: Call, heard: list[Notice] | None = None) -> asyncio.Task[Told]:
         hear = None if heard is None else heard.append
+        if self.at_once and call.state is None:
+            return asyncio.ensure_future(self._told(call, hear))
         return asyncio.ensure_future(self.coming.carry(self.surface, call, hear))
+
+    async def _told(self, call: Call, hear: OnNotice | None) -> Told:
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        begun = self.coming.begin(self.surface, call, hear, future.set_result)
+        assert begun is not None
+        try:
+            told = await future
+        except asyncio.CancelledError:
+            begun.abandon()
+            if future.done() and not future.cancelled() and isinstance(future.result(), Parked):
+                # As a front says of an answer that reached nobody.
+                future.result().lost()
+            raise
+        return told
 
     async def begin(self, **more: Any) -> tuple[asyncio.Task[Told], ServerCall]:
         sent = self.send(self.call(**more), [])

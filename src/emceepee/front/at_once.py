@@ -37,6 +37,7 @@ from emceepee.front.reply import Reply
 from emceepee.front.shop import Shop
 from emceepee.front.wire_exchange import WireExchange
 from emceepee.protocol.messages import Request, RequestId
+from emceepee.relay.hold import Parked
 from emceepee.relay.surface import OnNotice, Surface
 from emceepee.runtime.waiting_line import WaitingLine
 from emceepee.sessions.session import Session
@@ -192,7 +193,7 @@ class _Call:
         self._exchange.owned(self)
         self._at_once.silent.join(self)
         try:
-            begun = self._surface.begin(read.call, self.hear, self.ended)
+            begun = self._start(read.call)
         except EmceepeeError:
             self._undo()
             raise
@@ -206,6 +207,9 @@ class _Call:
             return False
         self._begun = begun
         return True
+
+    def _start(self, call: Call) -> Begun | None:
+        return self._surface.begin(call, self.hear, self.ended)
 
     def _undo(self) -> None:
         """As if it had never been tried."""
@@ -353,6 +357,10 @@ class ModernCall(_Call):
         self._call = read.call
         return self._begin(read)
 
+    def _start(self, call: Call) -> Begun | None:
+        """It may be sent away with a question, and then this request is over, and the call is not."""
+        return self._at_once.shop.begin(self._surface, call, self.hear, self.ended)
+
     def _teller(self) -> OnNotice:
         return ModernTeller(self._token, self._call.log_level, self._notice)
 
@@ -374,7 +382,7 @@ class ModernCall(_Call):
             if isinstance(outcome, Exception):
                 status, body = modern_error(request.id, outcome, request.method)
             else:
-                if type(outcome) is Done and outcome.delivery is not None:
+                if (type(outcome) is Done and outcome.delivery is not None) or type(outcome) is Parked:
                     deliveries = Deliveries()
                 promise = None if deliveries is None else deliveries.promise
                 status, body = self._at_once.modern.written(request, self._call, outcome, promise)

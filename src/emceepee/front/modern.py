@@ -116,8 +116,8 @@ class ModernDesk:
         if self._calls >= self._shop.settings.max_calls or modern.check(request, headers) is not None:
             return None
         read = self._placed(modern.read_call(request, principal, principal))
-        if read.call.asks or read.call.state is not None:
-            # Its client may be sent away with a question, or has come back with an answer.
+        if read.call.state is not None:
+            # Its client has come back with an answer.
             return None
         if request.method == "tools/call":
             name = read_text(read.call.params.get("name"))

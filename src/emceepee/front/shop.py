@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from emceepee.front.kept_streams import KeptStreams
 from emceepee.front.settings import FrontSettings
 from emceepee.relay.hold import Told
-from emceepee.relay.surface import OnNotice, Surface
+from emceepee.relay.surface import OnEnd, OnNotice, Surface
 from emceepee.runtime.clock import Clock
 from emceepee.runtime.spawn import TaskScope
 from emceepee.sessions.handles import not_found
 from emceepee.vocabulary.calls import Call, Caller
 from emceepee.vocabulary.names import Scope
+from emceepee.vocabulary.outcomes import Begun
 
 Place: TypeAlias = Callable[[str, str], Scope]
 """The scope behind the handle of a workspace, for a principal. Raises `ClientFault` where it is not his."""
@@ -28,6 +29,15 @@ Place: TypeAlias = Callable[[str, str], Scope]
 
 Carry: TypeAlias = Callable[[Surface, Call, OnNotice | None], Coroutine[Any, Any, Told]]
 """As `Surface.carry`, for clients that come back with what a call needs."""
+
+
+BeginCall: TypeAlias = Callable[[Surface, Call, OnNotice | None, OnEnd], Begun | None]
+"""As `Surface.begin`, for the same clients."""
+
+
+def begun_straight(surface: Surface, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
+    """Nobody comes back."""
+    return surface.begin(call, on_notice, ended)
 
 
 def straight(surface: Surface, call: Call, on_notice: OnNotice | None) -> Coroutine[Any, Any, Told]:
@@ -57,6 +67,7 @@ class Shop:
     tasks: TaskScope = field(default_factory=lambda: TaskScope("front"))
     place: Place = nowhere
     carry: Carry = straight
+    begin: BeginCall = begun_straight
     returned: Returned = nobody_is_away
     leaving: bool = False
     """We are about to go down: only clients who come back are served."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Raw
 
-from emceepee.errors import ClientFault
+from emceepee.errors import ClientFault, EmceepeeError
 from emceepee.relay.hold import Hold, Parked, Told
 from emceepee.relay.holds import Holds
 from emceepee.relay.request_state import Claims, RequestStates, refused, slot_named
@@ -25,7 +25,7 @@ from emceepee.relay.url_asks import ToVisit, addresses_of, declined, needed, ref
 from emceepee.relay.url_visits import UrlVisits
 from emceepee.runtime.clock import Timer
 from emceepee.vocabulary.calls import MAY_ASK, Call
-from emceepee.vocabulary.outcomes import Failed, InputNeeded
+from emceepee.vocabulary.outcomes import Begun, Failed, InputNeeded
 from emceepee.vocabulary.profiles import AskProfile
 from emceepee.vocabulary.raw_json import to_raw
 
@@ -33,6 +33,8 @@ ROOTS: AskProfile = frozenset(("roots", "roots_news"))
 
 _INTERNAL_ERROR, _INVALID_PARAMS = -32603, -32602
 HELD_CALL_LOST = "held_call_lost"
+
+OnTold: TypeAlias = Callable[[Told | EmceepeeError], None]
 
 Allowed: TypeAlias = Callable[[Surface, Call], bool]
 """Whether this caller may still make this call; rights may have changed while a person thought."""
@@ -90,6 +92,18 @@ class ComingBack:
         if not call.asks or call.method not in MAY_ASK or self._asked_in_a_task(call):
             return surface.carry(call, on_notice)
         return self._first(surface, call, on_notice)
+
+    def begin(self, surface: Surface, call: Call, on_notice: OnNotice | None, ended: OnTold) -> Begun | None:
+        """As `Surface.begin`; who comes back has to wait to be told anything."""
+        if call.state is not None:
+            return None
+        if not call.asks or call.method not in MAY_ASK or self._asked_in_a_task(call):
+            return surface.begin(call, on_notice, ended)
+        if not self._settings.roots_bridge:
+            call.untold = ROOTS
+        call.relays_asks = True
+        hold = Hold(self.holds, surface, call)
+        return hold.begin_at_once(on_notice, lambda told: ended(self._closed(surface, call, told)))
 
     def _asked_in_a_task(self, call: Call) -> bool:
         return call.tasks == "takes" and call.method == "tools/call" and self._settings.ask_in_tasks

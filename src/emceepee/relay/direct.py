@@ -94,7 +94,7 @@ class Direct:
         return await self._list(name, call)
 
     def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
-        if call.method != TOOLS_CALL or call.tasks in TAKE_TASKS or call.ear is not None:
+        if call.method != TOOLS_CALL or call.tasks in TAKE_TASKS:
             return None
         scope, merged = call.caller.scope, read_text(call.params.get("name"))
         found = None if merged is None else self._known("tools", scope, merged)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -30,7 +31,7 @@ from emceepee.runtime.spawn import TaskScope
 from emceepee.vocabulary.asks import NO_ASKS, AskKind, AskProfile, RaisedAsk, Withdraw
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.notices import LogLine, Notice, Progress
-from emceepee.vocabulary.outcomes import Answered, Done, Failed, InputNeeded
+from emceepee.vocabulary.outcomes import Answered, Begun, Done, Failed, InputNeeded
 from emceepee.vocabulary.tasks import GoesOn
 
 Told: TypeAlias = Answered | GoesOn
@@ -104,12 +105,33 @@ class _Waiter:
         self.future: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
         self.on_notice = on_notice
 
+    def tell(self, told: Told) -> None:
+        if not self.future.done():
+            self.future.set_result(told)
+
+
+class _Caller:
+    """One request for which nobody waits: it is told what comes next. Implements `vocabulary.outcomes.Begun`."""
+
+    __slots__ = ("_hold", "on_notice", "tell")
+
+    def __init__(self, hold: Hold, on_notice: OnNotice | None, tell: Callable[[Told], None]) -> None:
+        self._hold: Hold | None = hold
+        self.on_notice = on_notice
+        self.tell = tell
+
+    def abandon(self) -> None:
+        hold, self._hold = self._hold, None
+        if hold is not None:
+            hold.left_by(self)
+
 
 class Hold:
     """Implements `vocabulary.asks.Ear`."""
 
     __slots__ = (
         "_asks",
+        "_begun",
                 "_body",
         "_coalescing",
         "_created",
@@ -141,7 +163,8 @@ class Hold:
         """Empty until its server asked something."""
         self._keeper = keeper
         self._created = keeper.clock.now()
-        self._waiters: list[_Waiter] = []
+        self._waiters: list[_Waiter | _Caller] = []
+        self._begun: Begun | None = None
         self._running: asyncio.Task[None] | None = None
         self._outcome: Told | None = None
         # What only a call that was asked something needs:
@@ -161,6 +184,30 @@ class Hold:
         self._running = self._keeper.tasks.spawn(self._run(), "call")
         self._running.add_done_callback(self._ran)
 
+    def begin_at_once(self, on_notice: OnNotice | None, tell: Callable[[Told], None]) -> Begun | None:
+        """As `Surface.begin`: `begin` and `attend` in one, without a task."""
+        caller = _Caller(self, on_notice, tell)
+        self._waiters.append(caller)
+        self.call.ear = self
+        begun = self.surface.begin(self.call, self._hear, self._ended_with)
+        if self.life in OVER:
+            return caller
+        if begun is None:
+            self.call.ear = None
+            self._waiters.clear()
+            return None
+        self._begun = begun
+        return caller
+
+    def _ended_with(self, outcome: Told | EmceepeeError) -> None:
+        """Implements `surface.OnEnd`."""
+        self._begun = None
+        self.call.ear = None
+        if isinstance(outcome, EmceepeeError):
+            self._ended(as_failed(outcome), "lose" if isinstance(outcome, OutcomeUnknown) else "finish")
+        else:
+            self._ended(outcome, "finish")
+
     async def _run(self) -> None:
         try:
             outcome = await self.surface.carry(self.call, self._hear)
@@ -177,7 +224,7 @@ class Hold:
         self.call.ear = None
         if not task.cancelled() and (error := task.exception()) is not None:
             for waiter in self._waiters:
-                if not waiter.future.done():
+                if isinstance(waiter, _Waiter) and not waiter.future.done():
                     waiter.future.set_exception(error)
         if self.life not in OVER and self.life != "settled":
             self._ended(Failed(_INTERNAL_ERROR, "The call was stopped"), "finish")
@@ -279,9 +326,13 @@ class Hold:
         try:
             return await waiter.future
         except asyncio.CancelledError:
-            self._waiters = [one for one in self._waiters if one is not waiter]
-            self._left()
+            self.left_by(waiter)
             raise
+
+    def left_by(self, waiter: _Waiter | _Caller) -> None:
+        """This client has gone away."""
+        self._waiters = [one for one in self._waiters if one is not waiter]
+        self._left()
 
     def _left(self) -> None:
         if self._waiters or self.life in OVER:
@@ -394,6 +445,10 @@ class Hold:
         self.expire("nobody answered in time")
 
     def _end_call(self) -> None:
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            self.call.ear = None
+            begun.abandon()
         if self._running is not None:
             self._running.cancel()
 
@@ -414,8 +469,7 @@ class Hold:
     def _answer(self, told: Told) -> None:
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
-            if not waiter.future.done():
-                waiter.future.set_result(told)
+            waiter.tell(told)
             told = told.again() if isinstance(told, Parked) else self._told_again() if isinstance(told, Done) else told
 
     def _goes(self, step: Step) -> None:

@@ -91,10 +91,11 @@ class Transparent:
         return self._middle.calls.repeatable(self._server, call)
 
     def begin(self, call: Call, on_notice: OnNotice | None, ended: OnEnd) -> Begun | None:
-        if call.method not in RELAYED or call.tasks in TAKE_TASKS or call.ear is not None:
+        if call.method not in RELAYED or call.tasks in TAKE_TASKS:
             return None
         if call.method in MAY_ASK:
-            call.asks = self._middle.asks.promised(self._server, call)
+            promised = self._middle.asks.promised(self._server, call)
+            call = call if promised == call.asks else replace(call, asks=promised)
         if call.method == TOOLS_CALL:
             listed = self._middle.listing.known(self._server, call.caller.scope, "tools")
             if listed is not None and listed.may_wrap():
