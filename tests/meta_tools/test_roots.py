@@ -17,7 +17,7 @@ TELLING = {"server": "shop", "tool": "where"}
 @pytest.mark.parametrize(
     ("folder", "root"),
     [
-        ("/work/über uns", {"uri": "file:///work/%C3%BCber%20uns", "name": "%C3%BCber%20uns"}),
+        ("/plans/über uns", {"uri": "file:///plans/%C3%BCber%20uns", "name": "%C3%BCber%20uns"}),
         ("file:///work/", {"uri": "file:///work/", "name": "work"}),
         ("C:\\Users\\me", {"uri": "file:///C:/Users/me", "name": "me"}),
         ("/", {"uri": "file:///"}),

@@ -277,7 +277,7 @@ async def test_each_end_is_logged_without_arguments_and_without_a_servers_own_wo
         begin(tasks, clock, name, ttl_ms=1000)
     tasks.complete("T1", RESULT, False, moment(clock))
     tasks.fail("T2", "Server disconnected", moment(clock))
-    tasks.fail("T3", "cannot open /home/ann/secret", moment(clock), Failed(-32603, "cannot open"), theirs=True)
+    tasks.fail("T3", "cannot open /srv/ann/secret", moment(clock), Failed(-32603, "cannot open"), theirs=True)
     tasks.cancel("T4", moment(clock))
     await clock.advance(1)
     tasks.expire(moment(clock))
