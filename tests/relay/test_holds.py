@@ -8,6 +8,7 @@ import pytest
 
 from emceepee.errors import ClientFault
 from emceepee.relay.settings import RelaySettings
+from emceepee.vocabulary.names import ANON
 from emceepee.vocabulary.outcomes import Done
 from emceepee.vocabulary.raw_json import Payload, read_value
 from tests.support.fake_clock import settle
@@ -31,6 +32,14 @@ async def test_another_callers_calls_are_left_alone() -> None:
     stage = Stage(RelaySettings(max_holds_each=1))
     _, first = await stage.parked(principal="p")
     _, second = await stage.parked(principal="q")
+    assert (first.asked[0].heard, second.asked[0].heard) == ([], [])
+    await stage.close()
+
+
+async def test_of_strangers_none_gives_way_to_another() -> None:
+    stage = Stage(RelaySettings(max_holds_each=1))
+    _, first = await stage.parked(principal=ANON)
+    _, second = await stage.parked(principal=ANON, n=2)
     assert (first.asked[0].heard, second.asked[0].heard) == ([], [])
     await stage.close()
 

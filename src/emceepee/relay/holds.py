@@ -23,7 +23,7 @@ from emceepee.runtime.spawn import TaskScope
 from emceepee.sessions.workspaces import Workspaces
 from emceepee.state.events import EventType
 from emceepee.vocabulary.asks import AskKind, RaisedAsk
-from emceepee.vocabulary.names import Scope, scope_label
+from emceepee.vocabulary.names import ANON, Scope, scope_label
 
 _log = logging.getLogger("emceepee.relay")
 
@@ -99,7 +99,8 @@ class Holds:
         return None
 
     def _make_room(self, principal: str) -> str | None:
-        own, limits = self._of.get(principal), self.settings
+        # Strangers are no one caller: none of them gives way to another.
+        own, limits = None if principal == ANON else self._of.get(principal), self.settings
         if own is not None and len(own) >= limits.max_holds_each:
             oldest = next((hold for hold in own.values() if hold.parked), None)
             if oldest is None:
