@@ -146,7 +146,7 @@ class Gateway:
             self.middle.asks.model = self.models.answering
         self.workspaces.end_all = self.middle.forget
         if settings.auto_connect:
-            self.workspaces.on_made = AutoConnect(self.middle.reach).begin
+            self.workspaces.on_made = AutoConnect(self.middle.reach, clock).begin
         self.meta = MetaSurface(self.middle)
         self.direct = Direct(self.middle)
         self._surfaces: dict[str, Surface] = {"/mcp": self.meta, "/direct/mcp": self.direct}

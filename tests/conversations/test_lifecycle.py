@@ -10,6 +10,7 @@ import pytest
 
 from emceepee.app import Gateway
 from emceepee.config.gateway_settings import build_settings
+from emceepee.relay.auto_connect import MOMENT
 from tests.conversations.house import House, let_run
 from tests.conversations.meta_client import MetaClient, meta
 from tests.support.fake_clock import FakeClock
@@ -28,6 +29,7 @@ async def test_a_new_session_is_welcomed_at_once_and_connected_to_every_server_b
     good, other = ScriptedBackend("legacy"), ScriptedBackend("modern")
     house = House({"silent": silent, "broken": broken, "good": good, "other": other}, auto_connect=True)
     client = await meta(house)
+    await house.clock.advance(MOMENT)
     await let_run()
     assert client.client.welcome["serverInfo"]["name"] == "emceepee"
     told = await client.use("list_servers")
@@ -50,6 +52,7 @@ async def test_two_sessions_shake_hands_twice_with_a_server_that_keeps_sessions(
     house = House({"files": ScriptedBackend("legacy")}, auto_connect=True)
     for _ in range(2):
         await meta(house)
+    await house.clock.advance(MOMENT)
     await let_run()
     assert house.backends["files"].methods().count("initialize") == 2
     await house.close()
@@ -80,6 +83,7 @@ async def test_a_session_that_ends_while_it_is_being_connected_leaves_nothing_op
     silent = ScriptedBackend("legacy", {"server/discover": "silent", "initialize": "silent"})
     house = House({"silent": silent}, auto_connect=True)
     client = await meta(house)
+    await house.clock.advance(MOMENT)
     await let_run()
     assert len(house.gateway.pool) == 1
     assert (await client.client.delete()).status == 204
