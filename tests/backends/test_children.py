@@ -95,13 +95,16 @@ async def test_orphans_are_those_of_gateways_that_are_gone_and_nobody_else(famil
         StdioTransport("x", mine, SystemClock(), family),
         StdioTransport("x", mine, SystemClock(), unmarked),
     ]
-    for transport in transports:
-        await transport.start(RecordingInbox())
-    orphans, living = await pids_in(tmp_path / "gone", 1), await pids_in(tmp_path / "mine", 2)
-    assert await end_orphans(SystemClock()) == 1
-    assert await all_gone(orphans, 1)
-    assert all(alive(pid) for pid in living)
-    for transport in transports:
-        await transport.close()
-    await unmarked.close()
+    try:
+        for transport in transports:
+            await transport.start(RecordingInbox())
+        orphans, living = await pids_in(tmp_path / "gone", 1), await pids_in(tmp_path / "mine", 2)
+        # Gateways of somebody else on this machine may have left some as well.
+        assert await end_orphans(SystemClock()) >= 1
+        assert await all_gone(orphans, 1)
+        assert all(alive(pid) for pid in living)
+    finally:
+        for transport in transports:
+            await transport.close()
+        await unmarked.close()
     assert began.isdigit()
