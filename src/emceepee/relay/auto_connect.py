@@ -24,7 +24,7 @@ _AT_ONCE = 32
 programs in it."""
 
 
-MOMENT = 0.1
+MOMENT = 0.01
 """Seconds. Ten servers reached in the turn of `initialize` made its answer five times as slow."""
 
 
