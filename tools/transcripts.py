@@ -36,12 +36,15 @@ SECONDS = 60
 _block = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _moment = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
 _varies = re.compile(r'("(?:ageMs|children|nextTryMs|roundTripMs)"): (?:\[[^\]]*\]|[\d.]+)')
+_came = re.compile(r'"triggers": \[\{"type": "(?:immediate|event)"[^\]]*\]')
+"""Whether what is waited for was there already or came meanwhile: the server of one example decides that."""
 _id = re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b")
 
 
 def timeless(text: str) -> str:
     """The text with each moment made the same, each id, which is made of a moment, and what differs from run to run."""
-    return _varies.sub(r"\1: (varies)", _id.sub("(an id)", _moment.sub("(a moment)", text)))
+    text = _id.sub("(an id)", _moment.sub("(a moment)", text))
+    return _came.sub("(it came)", _varies.sub(r"\1: (varies)", text))
 
 
 def rewritten(document: str) -> str:
