@@ -57,7 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _judge_tasks(keep: Path | None) -> int:
     rows, direct = tasks.judge(Suite(), keep)
     good, of = kept(rows, direct)
-    print(f"tasks, in front of FastMCP {tasks.FASTMCP}'s server\n{table(rows)}\n\nkept {good} of {of}\n")
+    print(f"tasks, in front of FastMCP {tasks.FASTMCP}'s server ({tasks.COMPOSITION}: of ours)\n{table(rows)}")
+    skipped = [name for name, one in direct.items() if one.outcome == "skip"]
+    left = len(skipped)
+    print(f"\nkept {good - left} of {of - left}; the suite itself skips {', '.join(skipped) or 'none'}\n")
     return 1 if lost(rows) else 0
 
 

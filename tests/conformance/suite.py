@@ -54,6 +54,16 @@ class Suite:
             raise SuiteFailed(f"{url} at {revision}: not run: {', '.join(sorted(missing))}\n{said[-800:]}")
         return found
 
+    def run_one(self, url: str, scenario: str) -> Run:
+        """A single scenario, scored."""
+        program = npm_program(self._folder, PACKAGE, "dist/index.js")
+        with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
+            said = _said([*program, "server", "--url", url, "--scenario", scenario, "-o", folder], Path(folder))
+            checks = _checks(Path(folder), scenario)
+        if not checks:
+            raise SuiteFailed(f"{url}: {scenario} has checked nothing\n{said[-800:]}")
+        return {scenario: Scenario(True, checks)}
+
     def run_tasks(self, url: str, revision: str) -> Run:
         """Of a run, the scenarios of the tasks extension, which no revision requires and we promise: all are scored."""
         found = {name: one for name, one in self.run(url, revision).items() if name.startswith(TASKS)}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from typing import Any
 
 import pytest
 
 from emceepee.config.settings import DEFAULTS
+from emceepee.relay.rounds import MAX_ROUNDS
+from emceepee.relay.settings import RelaySettings
 from tests.conversations.house import House, Json, ModernClient, let_run, wire
 from tests.conversations.test_asks import FORM, asker, said_of
 from tests.conversations.test_held_calls import ABLE, ACCEPT, CALL, asks_two, call_id, heard, shop, stubborn
@@ -103,22 +106,101 @@ async def test_a_task_does_not_expire_while_a_person_is_asked_and_not_much_later
     await house.close()
 
 
-async def test_a_modern_server_is_called_again_with_what_the_task_was_told() -> None:
-    async def call(turn: Any) -> Json:
-        if "inputResponses" in turn.params:
-            return {"content": [], "structuredContent": turn.params["inputResponses"]}
-        request = {"method": "elicitation/create", "params": {"mode": "form"} | FORM}
-        return {"resultType": "input_required", "inputRequests": {"k": request}, "requestState": "abc"}
+def needs_a_form(turn: Turn) -> Json:
+    """A modern server's tool, before it begins."""
+    if "inputResponses" in turn.params:
+        return {"content": [], "structuredContent": turn.params["inputResponses"]}
+    request = {"method": "elicitation/create", "params": {"mode": "form"} | FORM}
+    return {"resultType": "input_required", "inputRequests": {"k": request}, "requestState": "abc"}
 
-    backend = ScriptedBackend("modern", answers={"tools/call": call})
+
+@pytest.mark.parametrize("in_tasks", [True, False])
+@pytest.mark.parametrize(("path", "name"), [("/servers/shop/mcp", "paint"), ("/direct/mcp", "shop__paint")])
+async def test_what_a_modern_server_needs_before_there_is_a_task_is_answered_by_calling_again(
+    path: str, name: str, in_tasks: bool
+) -> None:
+    backend = ScriptedBackend("modern", {"tools/call": needs_a_form}, [{"name": "paint", "inputSchema": {}}])
+    house = House({"shop": backend}, settings=dataclasses.replace(DEFAULTS, ask_in_tasks=in_tasks))
+    client = house.modern_client(path, ABLE | TASKS)
+    params = CALL | {"name": name}
+    told = await client.result("tools/call", params)
+    assert (told["resultType"], list(told["inputRequests"]), "taskId" in told) == ("input_required", ["k"], False)
+    assert "abc" not in told["requestState"]
+    back = params | {"inputResponses": {"k": ACCEPT}, "requestState": told["requestState"]}
+    done = await client.result("tools/call", back)
+    assert done["structuredContent"] == {"k": ACCEPT}
+    assert wire(backend, "tools/call")["requestState"] == "abc"
+    await house.close()
+
+
+def rounds(begins: asyncio.Event) -> Any:
+    """A modern server's tool that needs a form, and then another."""
+
+    async def call(turn: Turn) -> Json:
+        await begins.wait()
+        given, state = turn.params.get("inputResponses", {}), turn.params.get("requestState")
+        if "second" in given:
+            return {"content": [], "structuredContent": {"given": given, "state": state}}
+        key = "second" if given else "first"
+        request = {"method": "elicitation/create", "params": {"mode": "form"} | FORM}
+        return {"resultType": "input_required", "inputRequests": {key: request}, "requestState": f"for {key}"}
+
+    return call
+
+
+async def answered_in_rounds(house: House, client: ModernClient, task: Json) -> Json:
+    for _ in range(2):
+        (key,) = (await looked_at(client, task))["inputRequests"]
+        await update(client, task, {key: ACCEPT})
+        await let_run()
+        await house.clock.advance(0.03)
+    return await looked_at(client, task)
+
+
+async def test_what_a_modern_server_needs_when_there_is_a_task_is_asked_with_it() -> None:
+    begins = asyncio.Event()
+    backend = ScriptedBackend("modern", answers={"tools/call": rounds(begins)})
     house = House({"shop": backend})
     client = house.modern_client("/servers/shop/mcp", ABLE | TASKS)
-    task = await a_task(house, client)
-    (key,) = (await looked_at(client, task))["inputRequests"]
-    await update(client, task, {key: ACCEPT})
+    started = client.start("tools/call", CALL)
     await let_run()
-    assert (await looked_at(client, task))["result"]["structuredContent"] == {"k": ACCEPT}
-    assert wire(backend, "tools/call")["requestState"] == "abc"
+    await house.clock.advance(RelaySettings().promote_after)
+    task = (await started.done()).events[-1]["result"]
+    assert task["resultType"] == "task"
+    begins.set()
+    await let_run()
+    await house.clock.advance(0.03)
+    done = await answered_in_rounds(house, client, task)
+    assert done["result"]["structuredContent"] == {"given": {"second": ACCEPT}, "state": "for second"}
+    await house.close()
+
+
+async def test_a_meta_tool_is_asked_with_its_task_in_every_round() -> None:
+    begins = asyncio.Event()
+    begins.set()
+    backend = ScriptedBackend("modern", answers={"tools/call": rounds(begins)})
+    house = House({"shop": backend})
+    client = house.modern_client("/mcp", ABLE | TASKS)
+    done = await answered_in_rounds(house, client, await a_task(house, client, EXECUTE))
+    assert done["result"]["structuredContent"] == {"given": {"second": ACCEPT}, "state": "for second"}
+    assert backend.methods().count("tools/call") == 3
+    await house.close()
+
+
+async def test_a_task_in_whose_course_it_is_asked_again_and_again_ends_as_any_call() -> None:
+    request = {"method": "elicitation/create", "params": {"mode": "form"} | FORM}
+    endless: Any = {"tools/call": {"resultType": "input_required", "inputRequests": {"k": request}}}
+    backend = ScriptedBackend("modern", endless)
+    house = House({"shop": backend})
+    client = house.modern_client("/mcp", ABLE | TASKS)
+    task = await a_task(house, client, EXECUTE)
+    for _ in range(MAX_ROUNDS):
+        (key,) = (await looked_at(client, task))["inputRequests"]
+        await update(client, task, {key: ACCEPT})
+        await let_run()
+        await house.clock.advance(0.03)
+    assert "too many rounds" in str(await looked_at(client, task))
+    assert backend.methods().count("tools/call") == MAX_ROUNDS + 1
     await house.close()
 
 

@@ -140,6 +140,37 @@ async def test_what_the_servers_task_asks_is_answered_piece_by_piece() -> None:
     await house.close()
 
 
+async def test_what_a_server_needs_before_it_makes_its_task_is_relayed_and_its_task_follows() -> None:
+    worker = Worker()
+    makes = worker.call
+
+    def call(turn: Turn) -> Any:
+        answered = turn.params.get("inputResponses")
+        if answered is None:
+            return {"resultType": "input_required", "inputRequests": {"name": FORM}, "requestState": "abc"}
+        worker.answered |= answered
+        return makes(turn)
+
+    answers: Any = {**worker.backend.answers, "tools/call": call}
+    worker.backend.answers = answers
+    house = House({"far": worker.backend})
+    client = house.modern_client("/servers/far/mcp", ASKS)
+    told = await client.result("tools/call", SLOW)
+    assert (told["resultType"], told["inputRequests"]["name"]["method"]) == ("input_required", FORM["method"])
+    assert not {"taskId", "status"} & set(told)
+    alice = {"action": "accept", "content": {"name": "Alice"}}
+    back = SLOW | {"inputResponses": {"name": alice}, "requestState": told["requestState"]}
+    created = await client.result("tools/call", back)
+    assert (created["resultType"], created["status"]) == ("task", "working")
+    assert not {"requestState", "inputRequests"} & set(created)
+    assert worker.backend.params("tools/call")[1]["requestState"] == "abc"
+    assert worker.answered == {"name": alice}
+    worker.state = {"status": "completed", "result": DONE}
+    assert (await stands(house, client, created["taskId"]))["result"] == DONE
+    assert worker.backend.methods().count("tools/call") == 2
+    await house.close()
+
+
 async def test_a_task_that_asks_what_nobody_promised_has_failed() -> None:
     worker = Worker(status="input_required", inputRequests={"a": FORM})
     house = House({"far": worker.backend})

@@ -83,7 +83,8 @@ class Calls:
         """Whether the caller is told just that."""
         if not isinstance(answered, InputNeeded):
             return True
-        return call.relays_asks and not self._rounds.is_for(server, call, answered)
+        rounds = self._rounds
+        return rounds.drives(call) or (call.relays_asks and not rounds.is_for(server, call, answered))
 
     async def go_on(
         self, server: ServerName, call: Call, on_notice: OnNotice | None, timeout: float, answered: Answered | None

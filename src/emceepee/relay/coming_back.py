@@ -89,8 +89,10 @@ class ComingBack:
             call.untold = ROOTS
         if call.state is not None:
             return self._came_back(surface, call, on_notice)
-        if not call.asks or call.method not in MAY_ASK or self._asked_in_a_task(call):
+        if not call.asks or call.method not in MAY_ASK:
             return surface.carry(call, on_notice)
+        if self._asked_in_a_task(call):
+            return self._before_its_task(surface, call, on_notice)
         return self._first(surface, call, on_notice)
 
     def begin(self, surface: Surface, call: Call, on_notice: OnNotice | None, ended: OnTold) -> Begun | None:
@@ -107,6 +109,12 @@ class ComingBack:
 
     def _asked_in_a_task(self, call: Call) -> bool:
         return call.tasks == "takes" and call.method == "tools/call" and self._settings.ask_in_tasks
+
+    async def _before_its_task(self, surface: Surface, call: Call, on_notice: OnNotice | None) -> Told:
+        """What a server of this era needs before there is a task is answered by calling again."""
+        call.relays_asks = True
+        told = await surface.carry(call, on_notice)
+        return self._closed(surface, call, told) if isinstance(told, InputNeeded) else told
 
     async def _first(self, surface: Surface, call: Call, on_notice: OnNotice | None) -> Told:
         call.relays_asks = True

@@ -27,7 +27,7 @@ from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import Scope, ServerName
 from emceepee.vocabulary.notices import LogLine, MadeTask, Notice
-from emceepee.vocabulary.outcomes import Answered, Begun, Done, Failed, Outcome, settled
+from emceepee.vocabulary.outcomes import Answered, Begun, Done, Failed, InputNeeded, Outcome, failed, settled
 from emceepee.vocabulary.raw_json import read_text
 from emceepee.vocabulary.tasks import TAKE_TASKS, GoesOn
 
@@ -64,7 +64,7 @@ class Job:
         self.on_wake: Callable[[], None] | None = None
         """Told when it has ended, or whoever waits has to look at it; for one who does not `wait`."""
         self._waiting: asyncio.Future[None] | None = None
-        self._answer: Outcome | EmceepeeError | None = None
+        self._answer: Answered | EmceepeeError | None = None
         self._task_id: str | None = None
         self.asked = False
         """Whether its server asked something before it ended."""
@@ -106,7 +106,7 @@ class Job:
             self._answer = outcome
         else:
             assert not isinstance(outcome, GoesOn), "servers make no tasks of ours"
-            self._answer = settled(outcome)
+            self._answer = outcome
             if self._mark is not None and type(self._answer) is Done:
                 self._mark(self._answer)
         self._no_more()
@@ -144,7 +144,7 @@ class Job:
 
     async def _run(self, calls: Calls, connection: Connection, longest: float) -> None:
         try:
-            self._answer = settled(await calls.carry(self.server, self.call, self._hear, longest, connection))
+            self._answer = await calls.carry(self.server, self.call, self._hear, longest, connection)
             if self._mark is not None and type(self._answer) is Done:
                 self._mark(self._answer)
         except EmceepeeError as error:
@@ -232,6 +232,10 @@ class Job:
         self._wake()
 
     def answer(self) -> Outcome:
+        """As `told`, for a client that cannot be asked by its answer."""
+        return settled(self.told())
+
+    def told(self) -> Answered:
         """After it ended. Raises what the call raised."""
         if isinstance(self._answer, EmceepeeError):
             raise self._answer
@@ -246,6 +250,8 @@ class Job:
         made = self._made or MadeTask()
         view = self.workspace.begin_task(what, self.stop, _lifetime(ttl_ms, made.ttl_ms), self._lost)
         self._task_id = view.id
+        # Its client has its answer, and comes back no more: what is needed from here on is asked with the task.
+        self.call.relays_asks = False
         self._on_notice = None
         self.workspace.tasks.note(view.id, self.workspace.now(), made.message, made.asks, made.answer)
         return view
@@ -294,8 +300,9 @@ class Job:
                 case Done(payload=payload, wrapped=wrapped):
                     is_error = payload.may_have("isError") and payload.get("isError") == _TRUE
                     tasks.complete(task_id, payload.raw().copy(), is_error, now, wrapped)
-                case Failed(message=message) as failed:
-                    tasks.fail(task_id, message, now, failed, theirs=True)
+                case Failed() | InputNeeded():
+                    why = failed(answer)
+                    tasks.fail(task_id, why.message, now, why, theirs=True)
                 case EmceepeeError() as error:
                     tasks.fail(task_id, str(error), now, as_failed(error))
                 case None:

@@ -12,13 +12,13 @@ from emceepee.relay.surface import OnNotice
 from emceepee.vocabulary.asks import AskProfile
 from emceepee.vocabulary.calls import Call
 from emceepee.vocabulary.names import ServerName
-from emceepee.vocabulary.outcomes import Outcome
+from emceepee.vocabulary.outcomes import Answered
 from emceepee.vocabulary.tasks import GoesOn
 
 
 async def carry_long(
     middle: Middle, server: ServerName, call: Call, native: AskProfile, on_notice: OnNotice | None, mark: Mark
-) -> Outcome | GoesOn:
+) -> Answered | GoesOn:
     """`native` is what its client can be asked itself. Raises as `Calls.carry`, and `ClientFault` for a ttl that is no
     time."""
     scope = call.caller.scope
@@ -30,5 +30,5 @@ async def carry_long(
     job.hear_asks(native, middle.settings.coalesce)
     job.start(middle.calls, connection, patience)
     if await job.wait(patience):
-        return job.answer()
+        return job.told()
     return job.goes_on(call.task_ttl_ms)

@@ -44,6 +44,9 @@ class Rounds:
         """Whether somebody else than a client that would call again by itself has to be asked, for some of it."""
         return id(call) not in self._driven and self._asks.goes_to_model(server, call, needed.wants.values())
 
+    def drives(self, call: Call) -> bool:
+        return id(call) in self._driven
+
     async def drive(self, server: ServerName, call: Call, needed: InputNeeded, again: Again) -> Outcome:
         """Raises what `again` raises. Cancelled, it takes back what is asked."""
         opened: list[str] = []
