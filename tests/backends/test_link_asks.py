@@ -127,7 +127,12 @@ async def test_the_end_of_a_call_ends_what_is_surely_its_own_and_what_is_nobody_
     assert [one.belonging.certainty for one in house.taken] == ["exact", "exact", "ambiguous", "ambiguous"]
     house.asks.call_is_over(dig)
     assert await house.answers() == {1: {"action": "cancel"}}
+    running = house.taken[2].running
+    assert house.taken[0].running is None
+    assert running is not None
+    assert running() == [dig, craft]
     house.transport.say({"id": "g1", "result": {}})
+    assert running() == [craft]
     house.asks.call_is_over(craft)
     answers = await house.answers()
     assert (answers[2], answers[3], answers[4]["code"]) == ({"action": "cancel"}, {"action": "cancel"}, -1)
@@ -147,11 +152,16 @@ async def test_a_call_that_has_its_answer_is_no_candidate_and_reading_a_list_nev
 
 
 async def test_the_second_ask_is_probably_the_call_that_has_none() -> None:
-    house, (_, craft), _ = await house_with(2)
+    house, (dig, craft), _ = await house_with(2)
     house.ask(1, origin=Origin("post", "g1"))
     house.ask(2)
     assert house.taken[1].belonging.certainty == "probable"
     assert house.taken[1].belonging.calls[0] is craft
+    house.asks.call_is_over(craft)
+    assert await house.answers() == {}, "it may be the other's, which runs (rule R8)"
+    house.transport.say({"id": "g2", "result": {}})
+    house.asks.call_is_over(dig)
+    assert set(await house.answers()) == {1, 2}
     await house.conversation.close()
 
 

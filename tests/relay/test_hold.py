@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from emceepee.errors import ClientFault, OutcomeUnknown
+from emceepee.relay.asks import Asks
 from emceepee.relay.settings import RelaySettings
+from emceepee.vocabulary.asks import Belonging, RaisedAsk
 from emceepee.vocabulary.notices import LogLine, Notice, Progress
-from emceepee.vocabulary.outcomes import Done, Failed, InputNeeded
+from emceepee.vocabulary.outcomes import Done, Failed, InputNeeded, Outcome
 from emceepee.vocabulary.raw_json import Payload, read_value, to_raw
 from tests.support.fake_clock import settle
 from tests.support.held_calls import Stage, answers_to
@@ -109,6 +112,70 @@ async def test_an_ask_left_open_by_a_call_that_ends_gets_an_end() -> None:
     assert isinstance(await sent, Done)
     assert ask.answer == {"action": "cancel"}
     await stage.close()
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("end", ["answered", "cancelled"])
+async def test_a_question_that_may_be_anothers_goes_to_that_one_when_the_call_it_was_shown_with_ends(
+    end: str, at_once: bool
+) -> None:
+    stage = Stage(at_once=at_once)
+    dig, digging = await stage.begin(name="dig")
+    craft, crafting = await stage.begin(name="craft")
+    running = [digging.call, crafting.call]
+    heard: list[Outcome] = []
+    raised = RaisedAsk(
+        "elicitation", "form", to_raw({"message": "?"}), Belonging("ambiguous", (*running,)), heard.append
+    )
+    asks = Asks(stage.workspaces)
+    taken = asks.take("shop", {"p"}, replace(raised, running=lambda: running))
+    assert not isinstance(taken, Failed)
+    del running[1]
+    if end == "answered":
+        crafting.ends()
+        assert isinstance(await craft, Done)
+    else:
+        craft.cancel()
+        await settle()
+        assert crafting.cancelled
+    assert heard == [], "the call that it was shown with has ended, and another one runs that it may belong to"
+    await stage.clock.advance(stage.holds.settings.coalesce)
+    assert dig.done()
+    told = await dig
+    assert isinstance(told, InputNeeded)
+    assert read_value(told.requests["a1.1"])["params"]["message"] == "?"
+    del running[0]
+    again = stage.send(stage.call(told, answers_to(told), name="dig"))
+    await settle()
+    assert [read_value(one.payload.raw())["action"] for one in heard if isinstance(one, Done)] == ["accept"]
+    digging.ends()
+    assert isinstance(await again, Done)
+    assert (len(heard), len(stage.holds)) == (1, 0)
+    await stage.close()
+
+
+async def test_it_gets_its_end_with_the_last_of_them_and_is_withdrawn_where_it_is() -> None:
+    for withdrawn in (False, True):
+        stage = Stage()
+        dig, digging = await stage.begin(name="dig")
+        craft, crafting = await stage.begin(name="craft")
+        running = [digging.call, crafting.call]
+        heard: list[Outcome] = []
+        belonging = Belonging("probable", (crafting.call,), (digging.call,))
+        raised = RaisedAsk("elicitation", "form", to_raw({"message": "?"}), belonging, heard.append)
+        taken = Asks(stage.workspaces).take("shop", {"p"}, replace(raised, running=lambda running=running: running))  # type: ignore[misc]
+        assert not isinstance(taken, Failed)
+        del running[1]
+        crafting.ends()
+        await craft
+        if withdrawn:
+            taken("cancelled by server")
+        del running[0]
+        digging.ends()
+        assert isinstance(await dig, Done)
+        answers = [read_value(one.payload.raw()) for one in heard if isinstance(one, Done)]
+        assert answers == ([] if withdrawn else [{"action": "cancel"}])
+        await stage.close()
 
 
 async def test_what_happens_while_nobody_listens_is_told_to_whoever_comes_back() -> None:

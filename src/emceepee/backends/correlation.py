@@ -41,6 +41,6 @@ def belongs(origin: Origin, running: Sequence[Running], stream_is_open: bool) ->
         return Belonging("exact" if origin.kind == "pipe" else "presumed", (running[0].call,))
     quiet = [one.call for one in running if not one.asked]
     if len(quiet) == 1:
-        return Belonging("probable", (quiet[0],))
+        return Belonging("probable", (quiet[0],), tuple(one.call for one in running if one.asked))
     # The last is the one it is shown with: the one begun last, of those that ask nothing yet if there are any.
     return Belonging("ambiguous", (*(one.call for one in running if one.asked), *quiet))

@@ -71,7 +71,10 @@ class LinkAsks:
         settle = functools.partial(self._settle, owed, read.kind)
         token = read.meta.get(PROGRESS_TOKEN)
         on_progress = None if token is None else functools.partial(self._moved_on, owed, token)
-        taken = self._door.take(RaisedAsk(read.kind, read.wanted, read.params, belonging, settle, on_progress))
+        guessed = belonging.certainty in ("probable", "ambiguous")
+        running = functools.partial(self._still_running, belonging) if guessed else None
+        ask = RaisedAsk(read.kind, read.wanted, read.params, belonging, settle, on_progress, running=running)
+        taken = self._door.take(ask)
         if isinstance(taken, Failed):
             return taken
         if read.wanted == "url" and (visited := elicitation_id(read.params)) is not None:
@@ -108,6 +111,10 @@ class LinkAsks:
 
     def _running(self) -> list[tuple[str, Call]]:
         return [(key, call) for key, call in self._conversation.calls() if call.method in MAY_ASK]
+
+    def _still_running(self, belonging: Belonging) -> list[Call]:
+        candidates = {id(call) for call in (*belonging.calls, *belonging.others)}
+        return [call for _, call in self._running() if id(call) in candidates]
 
     def _settle(self, owed: Debt, kind: AskKind, outcome: Outcome) -> None:
         one = self._closed(owed)
@@ -156,7 +163,7 @@ class LinkAsks:
             return
         running = {id(other) for _, other in self._running()} - {id(call)}
         for owed, one in list(self._open.items()):
-            own = {id(candidate) for candidate in one.belonging.calls}
+            own = {id(candidate) for candidate in (*one.belonging.calls, *one.belonging.others)}
             if id(call) in own and running.isdisjoint(own):
                 self._closed(owed)
                 one.withdraw(CALL_IS_OVER)

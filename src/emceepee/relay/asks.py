@@ -146,7 +146,8 @@ class Asks:
             there.append("model")
         step = who_answers(there, self._ladder(server, scope, ask, by_us))
         if step == "native" and carrier is not None and carrier.ear is not None:
-            return carrier.ear.ask(self._noted(server, "native", carrier.caller.scope, _labelled(ask)))
+            shown = self._noted(server, "native", carrier.caller.scope, _labelled(ask))
+            return carrier.ear.ask(shown) if ask.running is None else self._guessed(server, scopes, ask, shown, carrier)
         if step == "tools" and workspace is not None:
             noted = self._noted(server, "tools", workspace.scope, ask)
             return self._known(noted, workspace.scope) or self._show(server, workspace, noted)
@@ -156,6 +157,36 @@ class Asks:
         if ask.kind == "roots" and not ask.belonging.calls:
             return self._roots_of(server, scopes, ask)
         return self._refused(server, ask)
+
+    def _guessed(
+        self, server: ServerName, scopes: Collection[Scope], ask: RaisedAsk, shown: RaisedAsk, carrier: Call
+    ) -> Withdraw | Failed:
+        """Shown with a call that it may not belong to: it outlives that one while another runs that it may belong to
+        (rule R8)."""
+        assert carrier.ear is not None
+        place: list[Withdraw] = []
+
+        def move() -> bool:
+            running = () if ask.running is None else ask.running()
+            hearing = [call for call in running if call.ear is not None and ask.wanted in call.ear.hears]
+            left = tuple(hearing or (call for call in running if call.ear is None))
+            if not left:
+                return False
+            belonging = Belonging("ambiguous" if len(left) > 1 else "probable", left)
+            taken = self.take(server, scopes, replace(ask, belonging=belonging))
+            if not isinstance(taken, Failed):
+                place[:] = [taken]
+            return not isinstance(taken, Failed)
+
+        taken = carrier.ear.ask(replace(shown, move=move))
+        if isinstance(taken, Failed):
+            return taken
+        place.append(taken)
+
+        def withdraw(reason: str) -> None:
+            place[0](reason)
+
+        return withdraw
 
     def _ladder(self, server: ServerName, scope: Scope, ask: RaisedAsk, by_us: bool) -> tuple[Step, ...]:
         policy = self._policy_of(server)

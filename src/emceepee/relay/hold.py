@@ -234,6 +234,7 @@ class Hold:
             return
         self._outcome = outcome
         self._goes(step)
+        self._move_asks()
         self._give_up_asks("the call has ended", told=False)
         if self.life == "settled":
             self._wait_for_client()
@@ -341,9 +342,7 @@ class Hold:
             # He was told just now, and will never know it.
             self.undelivered()
         elif self.round == 0:
-            self._goes("give_up")
-            self._end_call()
-            self._over()
+            self._give_up()
         else:
             self._goes("leave")
             self._due = self._keeper.clock.after(self._keeper.settings.reattach_grace, self._gone)
@@ -351,7 +350,11 @@ class Hold:
     def _gone(self) -> None:
         """He did not come back."""
         self._due = None
+        self._give_up()
+
+    def _give_up(self) -> None:
         self._goes("give_up")
+        self._move_asks()
         self._end_call()
         self._over()
 
@@ -460,6 +463,10 @@ class Hold:
         self._body, self._progress, self._logs = None, None, None
         if self.id:
             self._keeper.over(self)
+
+    def _move_asks(self) -> None:
+        if self._asks:
+            self._asks.move()
 
     def _give_up_asks(self, why: str, told: bool) -> None:
         for key, ask in self._asks.give_up() if self._asks else ():

@@ -120,4 +120,5 @@ class TaskEar:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._asks.move()
         self._asks.give_up()

@@ -3,8 +3,8 @@
 It knows nobody who could answer. Keys are `a<round>.<n>`: the round in which the client sees it first, and none is ever
 used for another ask of the same call.
 
-The one rule: an ask leaves once, by its answer, by its server or by being given up, and its server hears of it, unless
-it was the one who said so.
+The one rule: an ask leaves once, by its answer, by its server, for another call that it may belong to, or by being
+given up, and its server hears of it, unless it was the one who said so or somebody else is asked.
 """
 
 from __future__ import annotations
@@ -95,6 +95,14 @@ class OpenAsks:
     def withdrawn(self, key: str) -> RaisedAsk | None:
         """By its server; None when it was not open any more."""
         return self._asks.pop(key, None)
+
+    def move(self) -> None:
+        """What may belong to another call goes to whoever is asked for that one; where nobody is, it gets its end."""
+        for key, ask in list(self._asks.items()):
+            if ask.move is not None:
+                del self._asks[key]
+                if not ask.move():
+                    ask.settle(unanswered(ask.kind))
 
     def give_up(self) -> list[tuple[str, RaisedAsk]]:
         """All of them. Which they were."""

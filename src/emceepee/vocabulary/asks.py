@@ -6,7 +6,7 @@ knows who can answer; neither sees the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -41,10 +41,12 @@ OnProgress: TypeAlias = Callable[[Progress], None]
 
 @dataclass(slots=True, frozen=True)
 class Belonging:
-    """How surely an ask belongs to which calls; several only when it is ambiguous, none when it is nobody's."""
+    """How surely an ask belongs to which calls; several only when it is ambiguous, none when it is nobody's. `others`
+    are those it would belong to if a guess was wrong."""
 
     certainty: Certainty
     calls: tuple[Call, ...] = ()
+    others: tuple[Call, ...] = ()
 
 
 @dataclass(slots=True, frozen=True)
@@ -59,6 +61,10 @@ class RaisedAsk:
     on_progress: OnProgress | None = field(default=None, repr=False, compare=False)
     server: ServerName = ""
     """Who asks, for whoever tells of it."""
+    running: Callable[[], Sequence[Call]] | None = field(default=None, repr=False, compare=False)
+    """Of what only may belong to a call: the calls that it may belong to and that have no answer yet."""
+    move: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
+    """Takes it to another of those, and says whether it is there now; then it is that one's alone (rule R8)."""
 
 
 class Ear(Protocol):
